@@ -1,0 +1,27 @@
+# Soundings: measure -> keep -> derive -> figures -> site. The rules hold no logic; `python -m engine.x` and `workflow.x` do.
+import sys
+
+from snakemake.utils import min_version, validate
+
+from workflow.plan import STAGES, Plan, sources
+
+min_version("9.20")
+
+
+configfile: "workflow/config.yaml"
+
+
+validate(config, "workflow/schemas/config.schema.json")
+
+PYTHON = sys.executable  # the interpreter that runs snakemake, whether or not its environment is activated
+PLAN = Plan.from_config(config)
+
+
+wildcard_constraints:
+    campaign="[a-z0-9][a-z0-9-]*",
+
+
+include: "workflow/rules/site.smk"
+include: "workflow/rules/measure.smk"
+include: "workflow/rules/derive.smk"
+include: "workflow/rules/figures.smk"

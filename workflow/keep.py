@@ -1,0 +1,58 @@
+"""Publish measured files into a campaign folder: all of them valid, or none of them moved.
+
+`python -m workflow.keep FILE... --into workflow/campaigns/NAME` validates every CSV against its schema and its manifest,
+keeps the previous content under `workflow/build/previous/NAME`, then renames the new files into place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from workflow.derive.schema import SchemaError, validate_csv, validate_manifest
+from workflow.plan import BUILD
+
+
+def keep(files: list[Path], into: Path, previous: Path) -> list[Path]:
+    """Validate, back up, rename. Returns the published paths; raises SchemaError before anything is touched."""
+    for file in files:
+        if file.name.endswith(".manifest.json"):
+            validate_manifest(file, file.with_name(file.name.removesuffix(".manifest.json") + ".csv"))
+        else:
+            validate_csv(file)
+    into.mkdir(parents=True, exist_ok=True)
+    beside = []
+    for file in files:
+        part = into / f".{file.name}.part"
+        shutil.copyfile(file, part)
+        beside.append(part)
+    published = []
+    for file, part in zip(files, beside, strict=True):
+        target = into / file.name
+        if target.exists():
+            previous.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(target, previous / file.name)
+        os.replace(part, target)
+        published.append(target)
+    return published
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.keep", description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+", type=Path, help="measured CSVs and their manifests")
+    parser.add_argument("--into", required=True, type=Path, help="campaign folder to publish into")
+    args = parser.parse_args(argv)
+    try:
+        published = keep(args.files, args.into, BUILD / "previous" / args.into.name)
+    except (SchemaError, OSError) as error:
+        print(f"keep: {error}; the published files are untouched", file=sys.stderr)
+        return 2
+    print(f"kept {len(published)} files in {args.into}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

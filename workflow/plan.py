@@ -1,0 +1,110 @@
+"""What the DAG builds: which campaigns are live, which files a stage writes, where each of them lives.
+
+Read by the Snakefile at parse time (also on cluster nodes), so: cheap, pure, no imports of the heavy kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+CAMPAIGNS = Path("workflow/campaigns")
+BUILD = Path("workflow/build")
+
+
+class PlanError(ValueError):
+    """A configuration that names something absent; the message says what would be right."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One measuring rule: its command and the CSVs it writes; a manifest stands beside each."""
+
+    name: str
+    """Key under `measure: stages:` of campaign.yaml."""
+    rule: str
+    command: str
+    csvs: tuple[str, ...]
+
+    @property
+    def files(self) -> list[str]:
+        return [file for csv in self.csvs for file in (csv, csv.removesuffix(".csv") + ".manifest.json")]
+
+
+def sweep(name: str, *more: str) -> Stage:
+    return Stage(name, f"sweep_{name}", f"engine.sweep --sweep {name}", (f"sweep_{name}.csv", f"requests_{name}.csv", f"steps_{name}.csv", *more))
+
+
+STAGES = (
+    Stage("search", "search", "engine.search", ("search.csv", "requests_search.csv", "steps_search.csv", "noise.csv")),
+    sweep("window", "trace.csv"),
+    sweep("isl"),
+    sweep("concurrency"),
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The campaigns of one configuration, relative to the repository root."""
+
+    names: tuple[str, ...]
+    lead: str
+    root: Path = ROOT
+
+    @classmethod
+    def from_config(cls, config: dict, root: Path = ROOT) -> "Plan":
+        names = tuple(config["campaigns"])
+        if config["lead"] not in names:
+            raise PlanError(f"workflow/config.yaml: lead: {config['lead']!r} is not among campaigns: {', '.join(names)}")
+        plan = cls(names, config["lead"], root)
+        for name in names:
+            plan.definition(name)
+        return plan
+
+    def definition(self, name: str) -> dict:
+        """The parsed campaign.yaml of a campaign."""
+        path = self.root / CAMPAIGNS / name / "campaign.yaml"
+        try:
+            data = yaml.safe_load(path.read_text("utf8"))
+        except FileNotFoundError:
+            known = sorted(p.parent.name for p in (self.root / CAMPAIGNS).glob("*/campaign.yaml"))
+            raise PlanError(f"workflow/config.yaml: campaigns: no {CAMPAIGNS / name}/campaign.yaml; there are: {', '.join(known)}") from None
+        except yaml.YAMLError as error:
+            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: not valid YAML: {' '.join(str(error).split())}") from None
+        if not isinstance(data, dict):
+            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: expected a mapping of keys")
+        return data
+
+    @cached_property
+    def live(self) -> list[str]:
+        return [name for name in self.names if "measure" in self.definition(name)]
+
+    @cached_property
+    def live_pattern(self) -> str:
+        """Regular expression of the live names; matches nothing when there are none."""
+        return "|".join(self.live) or "(?!)"
+
+    def stages(self, name: str) -> list[Stage]:
+        """The stages that a live campaign measures, in the order of the DAG."""
+        wanted = self.definition(name)["measure"]["stages"]
+        return [stage for stage in STAGES if stage.name in wanted]
+
+    def kept(self, name: str) -> list[str]:
+        """CSVs and manifests of one campaign that the page is built from."""
+        folder = CAMPAIGNS / name
+        if name in self.live:
+            return [str(folder / file) for stage in self.stages(name) for file in stage.files]
+        found = sorted(p.name for pattern in ("*.csv", "*.csv.gz", "*.manifest.json") for p in (self.root / folder).glob(pattern))
+        return [str(folder / file) for file in found]
+
+    def csvs(self, name: str) -> list[str]:
+        return [file for file in self.kept(name) if not file.endswith(".manifest.json")]
+
+
+def sources(*patterns: str, root: Path = ROOT) -> list[str]:
+    """Files of the repository that a cheap rule depends on, relative to the root, in a fixed order."""
+    return sorted({str(p.relative_to(root)) for pattern in patterns for p in root.glob(pattern) if p.is_file() and "__pycache__" not in p.parts})

@@ -1,0 +1,50 @@
+# Measuring rules have no inputs, so that no checkout's file times can fire them, and only live campaigns match them.
+# `keep` moves what was measured into the campaign folder, the only place that is read downstream: snakemake deletes a
+# rule's outputs before it runs, and a measurement that dies must leave the published row in place.
+
+
+rule measure:
+    input:
+        [PLAN.kept(name) for name in PLAN.live],
+
+
+for stage in STAGES:
+
+    rule:
+        name:
+            stage.rule
+        output:
+            expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
+        wildcard_constraints:
+            campaign=PLAN.live_pattern,
+        params:
+            command=stage.command,
+        log:
+            f"workflow/build/logs/{{campaign}}/{stage.rule}.log",
+        # Every core, so that no other job runs beside a measurement; the engine itself pins one.
+        threads: lambda wildcards: workflow.cores or 1
+        resources:
+            bench=1,
+            mem_mb=6000,
+            runtime=60,
+        # The preset stands in the command, not in `params`: another preset must not fire a measurement by itself.
+        shell:
+            "{PYTHON:q} -m {params.command} --campaign workflow/campaigns/{wildcards.campaign}/campaign.yaml"
+            " --out workflow/build/measured/{wildcards.campaign} --preset {config[preset]} --log {log:q}"
+
+    rule:
+        name:
+            stage.rule.replace("sweep", "keep") if stage.rule.startswith("sweep") else f"keep_{stage.rule}"
+        input:
+            expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
+        output:
+            expand("workflow/campaigns/{{campaign}}/{file}", file=stage.files),
+        wildcard_constraints:
+            campaign=PLAN.live_pattern,
+        log:
+            f"workflow/build/logs/{{campaign}}/keep_{stage.name}.log",
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        shell:
+            "{PYTHON:q} -m workflow.keep {input:q} --into workflow/campaigns/{wildcards.campaign} 2>&1 | tee {log:q}"

@@ -1,0 +1,19 @@
+# The page: every output file is listed, so that a deleted one is built again and nothing else in site/ is touched.
+
+
+rule site:
+    input:
+        values=expand("workflow/build/{campaign}/values.json", campaign=PLAN.names),
+        figures=expand("workflow/build/{campaign}/figures/index.json", campaign=PLAN.names),
+        measured=[PLAN.kept(name) for name in PLAN.names],
+        code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "templates/**/*"),
+        config="workflow/config.yaml",
+    output:
+        PLAN.site_files,
+    log:
+        "workflow/build/logs/site.log",
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    shell:
+        "{PYTHON:q} -m workflow.page --build workflow/build --site site 2>&1 | tee {log:q}"
