@@ -1,0 +1,335 @@
+"""A synthetic campaign: the files a measuring run would write, from a toy cost model instead of an engine.
+
+For tests and for looking at the page without measuring. Nothing here was measured; the manifests say so (`synthetic: true`, a machine
+named "synthetic"). Deterministic: one `Physics`, one set of files.
+
+    python -m tests.data.synthetic --out workflow/build/synthetic-campaign
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+CONTENTS = ("arith", "code", "en", "zh")
+
+
+@dataclass(frozen=True)
+class Physics:
+    """The toy cost model. Times in ms, acceptance as conditional probability of the first draft."""
+
+    decode_ms: float = 4.0
+    per_row_ms: float = 0.55
+    """Added to a step for every request beyond the first."""
+    verify_growth: float = 0.07
+    """T_verify(w) = T_decode * (1 + verify_growth * (w - 1) + verify_curve * (w - 1)^2)."""
+    verify_curve: float = 0.004
+    verify_row_growth: float = 0.10
+    """How much more a further row costs for each further position in its window."""
+    draft_ms: float = 0.8
+    draft_per_token_ms: float = 0.07
+    mtp_draft_ms: float = 0.6
+    commit_ms: float = 0.1
+    other_ms: float = 0.12
+    """Per emitted token, not amortised by speculation."""
+    prefill_ms: float = 0.12
+    """Per prompt token."""
+    context_ms: float = 0.0004
+    """Added to a step per token of context; the draft pays `draft_context` times it."""
+    draft_context: float = 1.5
+    accept: dict = field(default_factory=lambda: {"arith": 0.93, "code": 0.8, "en": 0.78, "zh": 0.62})
+    accept_decay: float = 0.96
+    """Factor a draft position."""
+    accept_context: float = 0.0
+    """Acceptance lost for every doubling of the prompt beyond 64."""
+    accept_batch: float = 0.0
+    """Acceptance lost for every doubling of the concurrency; 0 in an engine whose rows are independent."""
+    boot_noise: float = 0.006
+    step_noise: float = 0.02
+    boot_s: float = 0.8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Sizes of the campaign."""
+
+    repeats: int = 3
+    prompts: int = 4
+    osl: int = 48
+    gammas: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    isls: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
+    concurrencies: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    aa_boots: int = 4
+    contents: tuple[str, ...] = CONTENTS
+    seed: int = 11
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One arm at one load: what becomes a row of a points file."""
+
+    stage: str
+    lane: str
+    gamma: int
+    content: str
+    isl: int
+    concurrency: int
+    boot: int
+    repeat: int
+    requests: int
+    osl: int
+    label: str = ""
+
+
+def rng_of(*parts) -> np.random.Generator:
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big"))
+
+
+def step_times(physics: Physics, cell: Cell, running: int, context: float) -> tuple[float, float, float]:
+    """(draft, verify, commit) ms of one step over `running` rows."""
+    if cell.lane == "plain":
+        return 0.0, physics.decode_ms + physics.per_row_ms * (running - 1) + physics.context_ms * context, physics.commit_ms / 2
+    extra = cell.gamma
+    growth = 1 + physics.verify_growth * extra + physics.verify_curve * extra**2
+    rows = physics.per_row_ms * (running - 1) * (1 + physics.verify_row_growth * extra)
+    verify = physics.decode_ms * growth + rows + physics.context_ms * context
+    base = physics.mtp_draft_ms if cell.lane == "mtp" else physics.draft_ms + physics.draft_per_token_ms * cell.gamma
+    draft = base + 0.3 * physics.per_row_ms * (running - 1) + physics.draft_context * physics.context_ms * context
+    return draft, verify, physics.commit_ms * (1 + 0.2 * (running - 1))
+
+
+def acceptance(physics: Physics, cell: Cell) -> float:
+    first = physics.accept[cell.content] - physics.accept_context * math.log2(cell.isl / 64) - physics.accept_batch * math.log2(cell.concurrency)
+    return min(max(first, 0.02), 0.995) * (0.97 if cell.lane == "mtp" else 1.0)
+
+
+def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list[dict], float]:
+    """Requests and steps of a closed loop with `cell.concurrency` clients; seconds of the whole cell."""
+    noise = rng_of(plan.seed, "time", dataclasses.astuple(cell))
+    boot_factor = math.exp(rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise))
+    first_probability = acceptance(physics, cell)
+    contents = plan.contents if cell.content == "mixed" else (cell.content,)
+    waiting = []
+    for index in range(cell.requests):
+        # The prompt, hence what is accepted where, is the same for every arm and every load.
+        luck = rng_of(plan.seed, "prompt", cell.content, cell.repeat, index).random((cell.osl + 10, 8))
+        waiting.append({"index": index, "luck": luck, "emitted": 0, "rounds": 0, "accepted": 0, "histogram": [0] * (cell.gamma + 1)})
+    running, requests, steps, now = [], [], [], 0.0
+    for item in waiting:
+        item["queued"] = 0.0
+    while waiting or running:
+        if waiting and len(running) < cell.concurrency:
+            item = waiting.pop(0)
+            duration = physics.prefill_ms * cell.isl * boot_factor * math.exp(noise.normal(0, physics.step_noise))
+            item["queued"] = item["scheduled"] = now
+            row = {"kind": "prefill", "draft_ms": 0.0, "verify_ms": duration, "commit_ms": 0.0, "running": len(running) + 1, "positions": cell.isl}
+            rows = [(item, 1)]
+        else:
+            context = float(np.mean([cell.isl + item["emitted"] for item in running]))
+            draft, verify, commit = step_times(physics, cell, len(running), context)
+            factor = boot_factor * math.exp(noise.normal(0, physics.step_noise))
+            window = 1 if cell.lane == "plain" else cell.gamma + 1
+            row = {"kind": "decode" if cell.lane == "plain" else "round", "draft_ms": draft * factor, "verify_ms": verify * factor,
+                   "commit_ms": commit * factor, "running": len(running), "positions": len(running) * window}
+            rows = [(item, None) for item in running]
+        committed = emitted = 0
+        finished = []
+        for item, fixed in rows:
+            if fixed:
+                take = give = 1
+            elif cell.lane == "plain":
+                take = give = 1
+            else:
+                luck = item["luck"][item["emitted"]]
+                hits = 0
+                while hits < cell.gamma and luck[hits] < first_probability * physics.accept_decay**hits:
+                    hits += 1
+                item["rounds"] += 1
+                item["accepted"] += hits
+                item["histogram"][hits] += 1
+                take, give = hits + 1, min(hits + 1, cell.osl - item["emitted"])
+            item["emitted"] += give
+            committed += take
+            emitted += give
+            if item["emitted"] >= cell.osl:
+                finished.append(item)
+        blocks = row["draft_ms"] + row["verify_ms"] + row["commit_ms"]
+        # A prefill's own client time is left out: the first token's cost is in TTFT.
+        duration = blocks + (0.0 if row["kind"] == "prefill" else physics.other_ms * emitted * boot_factor)
+        steps.append({"step": len(steps), "start_s": now, "step_ms": duration, "queued": len(waiting), "committed": committed, "emitted": emitted,
+                      "kv_usage": 0.01 * len(running), "state_usage": len(running) / 48, "blocked_by": "", **row})
+        now += duration / 1000
+        if row["kind"] == "prefill":
+            rows[0][0]["first"] = now
+            running.append(rows[0][0])
+        for item in finished:
+            if item in running:
+                running.remove(item)
+            requests.append({
+                "request_id": f"r{item['index']}", "prompt_id": f"{cell.content}-{cell.repeat}-{item['index']}", "queued_s": item["queued"],
+                "scheduled_s": item["scheduled"], "first_token_s": item["first"], "end_s": now, "isl": cell.isl, "osl": item["emitted"],
+                "rounds": "" if cell.lane == "plain" else item["rounds"], "drafted": "" if cell.lane == "plain" else item["rounds"] * cell.gamma,
+                "accepted": "" if cell.lane == "plain" else item["accepted"],
+                "accepted_histogram": "" if cell.lane == "plain" else ";".join(map(str, item["histogram"])),
+                "finish_reason": "length", "status": "ok", "content": contents[item["index"] % len(contents)]})
+    return requests, steps, now
+
+
+class Campaign:
+    """Collects rows stage by stage and writes the folder."""
+
+    def __init__(self, physics: Physics, plan: Plan, name: str):
+        self.physics, self.plan, self.name = physics, plan, name
+        self.tables: dict[str, list[dict]] = {}
+        self.clock = 0.0
+
+    def measure(self, sweep: str, cell: Cell) -> dict:
+        physics = self.physics
+        requests, steps, seconds = simulate(physics, self.plan, cell)
+        plain = cell.lane == "plain"
+        run_id = f"{cell.stage}-{cell.label or cell.lane}{'' if plain else cell.gamma}-{cell.content}-i{cell.isl}-c{cell.concurrency}-b{cell.boot}-r{cell.repeat}"
+        rounds = [s for s in steps if s["kind"] != "prefill"]
+        total = sum(r["osl"] for r in requests)
+        e2e = [1000 * (r["end_s"] - r["queued_s"]) for r in requests]
+        ttft = [1000 * (r["first_token_s"] - r["queued_s"]) for r in requests]
+        tpot = [1000 * (r["end_s"] - r["first_token_s"]) / (r["osl"] - 1) for r in requests]
+        mean = lambda key: sum(s[key] for s in rounds) / len(rounds)  # noqa: E731
+        accepted = "" if plain else sum(r["accepted"] for r in requests)
+        n_rounds = "" if plain else sum(r["rounds"] for r in requests)
+        point = {
+            "run_id": run_id, "campaign": self.name, "backend": "synthetic", "stage": cell.stage, "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
+            "lane": cell.lane, "mode": "eager", "boot": cell.boot, "boot_id": f"{cell.stage}-{cell.boot}-{cell.label or cell.lane}-{cell.gamma}",
+            "repeat": cell.repeat, "seed": self.plan.seed, "host": "synthetic", "device": "cpu", "model": "synthetic", "threads": 1, "code": "synthetic",
+            "block_size": "" if plain else cell.gamma, "dataset": "synthetic", "content": cell.content, "isl": cell.isl, "osl": cell.osl,
+            "num_prompts": cell.requests, "max_concurrency": cell.concurrency, "request_rate": "", "temperature": 0.0, "top_p": 1.0, "top_k": 0, "ignore_eos": True,
+            "status": "ok", "note": "", "boot_s": physics.boot_s, "effective_max_running_requests": 48, "duration_s": seconds,
+            "completed": len(requests), "failed": 0, "request_throughput": len(requests) / seconds, "output_throughput": total / seconds,
+            "total_throughput": (total + cell.isl * len(requests)) / seconds,
+            **{f"{stat}_{name}_ms": value for name, values in (("ttft", ttft), ("tpot", tpot), ("e2e", e2e))
+               for stat, value in (("mean", float(np.mean(values))), ("median", float(np.median(values))), ("p99", float(np.percentile(values, 99))))},
+            "concurrency": sum(e2e) / 1000 / seconds, "steps": len(rounds), "rounds": n_rounds,
+            "drafted": "" if plain else n_rounds * cell.gamma, "accepted": accepted,
+            "accept_length": "" if plain else 1 + accepted / n_rounds, "emitted_per_round": "" if plain else (total - len(requests)) / n_rounds,
+            "distinct_4gram_share": 0.82 + 0.02 * CONTENTS.index(cell.content) if cell.content in CONTENTS else 0.85,
+            "step_ms": mean("step_ms"), "step_source": "steps", "draft_ms": "" if plain else mean("draft_ms"), "verify_ms": mean("verify_ms"),
+            "commit_ms": mean("commit_ms"), "kv_usage_max": 0.2, "state_usage_max": 0.5, "queue_max": 0,
+        }
+        self.clock += seconds
+        self.add("search.csv" if sweep == "search" else f"sweep_{sweep}.csv", [point])
+        self.add(f"requests_{sweep}.csv", [{"run_id": run_id, **r, "ttft_ms": t, "tpot_ms": p, "e2e_ms": e}
+                                           for r, t, p, e in zip(requests, ttft, tpot, e2e)])
+        self.add(f"steps_{sweep}.csv", [{"run_id": run_id, **s} for s in steps])
+        return point
+
+    def add(self, file: str, rows: list[dict]) -> None:
+        self.tables.setdefault(file, []).extend(rows)
+
+    def build(self) -> None:
+        plan = self.plan
+        arms = [("plain", 0)] + [("dspark", g) for g in plan.gammas] + [("mtp", 1)]
+        for repeat in range(plan.repeats):
+            for content in plan.contents:
+                for lane, gamma in arms:
+                    self.measure("window", Cell("window", lane, gamma, content, 128, 1, repeat, repeat, plan.prompts, plan.osl))
+            for isl in plan.isls:
+                for lane, gamma in (("plain", 0), ("dspark", 3)):
+                    self.measure("isl", Cell("isl", lane, gamma, "code", isl, 1, repeat, repeat, 2, plan.osl))
+            for concurrency in plan.concurrencies:
+                for lane, gamma in (("plain", 0), ("dspark", 3)):
+                    self.measure("concurrency", Cell("concurrency", lane, gamma, "code", 128, concurrency, repeat, repeat, 32, plan.osl // 2))
+        base = ("plain", 0)
+        for boot in range(plan.aa_boots):
+            pair = [self.measure("search", Cell("aa", *base, "code", 128, 1, boot, 0, plan.prompts, plan.osl, label)) for label in ("base-a", "base-b")]
+            for metric in ("output_throughput", "mean_tpot_ms"):
+                a, b = pair[0][metric], pair[1][metric]
+                self.add("noise.csv", [{"comparison": boot, "metric": metric, "run_id_a": pair[0]["run_id"], "run_id_b": pair[1]["run_id"], "a": a, "b": b, "log_ratio": math.log(b / a)}])
+        for boot in range(plan.repeats):
+            rows = [self.measure("search", Cell("window", lane, gamma, "code", 128, 1, boot, boot, plan.prompts, plan.osl, "base" if lane == "plain" else ""))
+                    for lane, gamma in arms if lane != "mtp"]
+        best = max(rows, key=lambda row: row["output_throughput"])
+        for boot in range(plan.aa_boots):
+            self.measure("search", Cell("confirm", *base, "code", 128, 1, 10 + boot, 10 + boot, plan.prompts, plan.osl, "base"))
+            self.measure("search", Cell("confirm", best["lane"], best["block_size"] or 0, "code", 128, 1, 10 + boot, 10 + boot, plan.prompts, plan.osl, "winner"))
+        self.trace()
+
+    def trace(self) -> None:
+        rng = rng_of(self.plan.seed, "trace")
+        position = 130
+        for number in range(6):
+            hits = 0
+            rows = []
+            alive = True
+            for slot in range(3):
+                p, q = float(rng.uniform(0.4, 0.99)) * 0.93**slot, float(rng.uniform(0.4, 0.99)) * 0.93**slot
+                alive = alive and rng.random() < 0.8
+                hits += alive
+                rows.append({"run_id": self.tables["sweep_window.csv"][3]["run_id"], "request_id": "r0", "round": number, "slot": slot, "position": position + 1 + slot,
+                             "token": int(rng.integers(4, 4096)), "text": ("for", " i", " in", "(x", "):", " return")[int(rng.integers(6))], "p": p, "q": q,
+                             "accepted": int(alive), "draft_ms": 1.1, "verify_ms": 4.9, "commit_ms": 0.12})
+            position += hits + 1
+            self.add("trace.csv", rows)
+
+    def write(self, out: Path) -> None:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / "campaign.yaml").write_text(f"# Synthetic: for tests only, nothing in this folder was measured.\nname: {self.name}\nbackend: synthetic\nhardware: synthetic, not a machine\n", "utf8")
+        for file, rows in self.tables.items():
+            text = io.StringIO()
+            writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({k: (round(v, 6) if isinstance(v, float) else v) for k, v in row.items()} for row in rows)
+            data = text.getvalue().encode()
+            write(out / file, data)
+            write(out / (file.removesuffix(".csv") + ".manifest.json"), (json.dumps(self.manifest(file, data, len(rows)), indent=1) + "\n").encode())
+
+    def manifest(self, file: str, data: bytes, rows: int) -> dict:
+        thresholds = Path(__file__).resolve().parents[2] / "workflow" / "derive" / "thresholds.yaml"
+        return {
+            "schema": 1, "synthetic": True, "file": file, "campaign": self.name, "command": "python -m tests.data.synthetic", "config": dataclasses.asdict(self.plan),
+            "commit": "0" * 40, "dirty": False, "fingerprint": "0" * 64, "versions": {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.0.0"},
+            "machine": {"cpu": "synthetic (not measured)", "cores": 2, "memory_bytes": 24 * 2**30, "os": "synthetic", "load_average_start": 0.1, "load_average_end": 0.4},
+            "threads": 1, "seeds": {"campaign": self.plan.seed}, "start": "2026-01-01T00:00:00Z", "end": f"2026-01-01T00:{int(self.clock // 60):02d}:{int(self.clock % 60):02d}Z",
+            "rows": rows, "sha256": hashlib.sha256(data).hexdigest(), "thresholds_sha256": hashlib.sha256(thresholds.read_bytes()).hexdigest() if thresholds.is_file() else "",
+            "model": {"name": "synthetic", "params": 8_350_000, "bytes": 16_700_000, "layers": 8, "kda_layers": 6, "attention_layers": 2, "hidden_size": 256, "vocab_size": 4096,
+                      "state_bytes": 448_512, "kv_bytes_per_token": 1024,
+                      "drafters": {"dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7}, "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1}}},
+            "numerics": {"row_invariance": True},
+        }
+
+
+def write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(data)
+    os.replace(temporary, path)
+
+
+def write_campaign(out: Path, physics: Physics = Physics(), plan: Plan = Plan(), name: str = "synthetic") -> Path:
+    """Write one complete campaign folder and return it."""
+    campaign = Campaign(physics, plan, name)
+    campaign.build()
+    campaign.write(out)
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.data.synthetic", description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True, help="folder to write; its files of the same names are replaced")
+    parser.add_argument("--seed", type=int, default=Plan.seed)
+    arguments = parser.parse_args()
+    folder = write_campaign(arguments.out, plan=dataclasses.replace(Plan(), seed=arguments.seed))
+    print(f"{folder}: synthetic campaign for tests, nothing in it was measured")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
