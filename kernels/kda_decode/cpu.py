@@ -1,0 +1,60 @@
+"""KDA decode: a verify window of one position."""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.kda_decode.reference import CONTRACT, check_state_rows
+from kernels.kda_verify.cpu import advance
+
+
+def kda_decode(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    g: torch.Tensor,
+    beta: torch.Tensor,
+    state: torch.Tensor,
+    *,
+    scale: float,
+    slots: torch.Tensor | None = None,
+    out_state: torch.Tensor | None = None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Same semantics as the reference; a request's bits do not depend on the batch."""
+    batch, heads, keys = q.shape
+    values = v.shape[2]
+    if (
+        k.shape != q.shape
+        or g.shape != q.shape
+        or v.shape[:2] != q.shape[:2]
+        or beta.shape != q.shape[:2]
+        or state.shape[1:] != (heads, keys, values)
+        or state.dtype is not torch.float32
+        or (out_state is not None and not out_state.is_contiguous())
+    ):
+        CONTRACT.check(q=q, k=k, v=v, g=g, beta=beta, state=state, slots=slots, out_state=out_state)
+    scatter = False
+    if slots is None:
+        check_state_rows("kda_decode", state, batch, slots)
+        before = state
+        after = torch.empty(batch, heads, keys, values) if out_state is None else out_state
+    elif batch == 1:
+        slot = int(slots)
+        before = after = state[slot : slot + 1]
+    else:
+        before = after = state.index_select(0, slots)
+        scatter = True
+    rows = batch * heads
+    o = advance(
+        q.reshape(1, rows, keys),
+        k.reshape(1, rows, keys),
+        v.reshape(1, rows, values),
+        g.reshape(1, rows, keys),
+        beta.reshape(1, rows, 1),
+        before.reshape(rows, keys, values),
+        after.view(1, rows, keys, values),
+        scale,
+    )
+    if scatter:
+        state.index_copy_(0, slots, after)
+    return o.view(batch, heads, values), after

@@ -1,0 +1,1 @@
+"""Decay and write strength of Kimi Delta Attention."""

@@ -1,0 +1,29 @@
+"""Gates in few dispatches, in place on one temporary."""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.kda_gate.reference import CONTRACT
+
+
+def kda_gate(
+    f: torch.Tensor,
+    b: torch.Tensor,
+    a_log: torch.Tensor,
+    dt_bias: torch.Tensor,
+    decay_floor: float = -3.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Same semantics as the reference; element by element, so independent of the batch."""
+    heads = a_log.shape[0]
+    channels = dt_bias.shape[0]
+    if f.shape[-1] != channels or b.shape[-1] != heads or channels % heads or decay_floor >= 0:
+        CONTRACT.check(f=f, b=b, a_log=a_log, dt_bias=dt_bias)
+        raise ValueError(
+            f"kda_gate: f {list(f.shape)} with {heads} heads and decay_floor = {decay_floor}; expected [..., C] with C a multiple "
+            "of the heads and a negative floor"
+        )
+    raw = torch.add(dt_bias, f).view(*f.shape[:-1], heads, channels // heads)
+    g = raw.mul_(a_log.exp().unsqueeze_(-1)).sigmoid_().mul_(decay_floor)
+    beta = torch.sigmoid(b if b.dtype is torch.float32 else b.float())
+    return g, beta

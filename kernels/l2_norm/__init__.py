@@ -1,0 +1,1 @@
+"""Euclidean normalisation of query and key heads."""

@@ -1,0 +1,1 @@
+"""Row-invariant linear projection."""

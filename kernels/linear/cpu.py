@@ -1,0 +1,150 @@
+"""Row-invariant bfloat16 linear: oneDNN with a packed weight, and only row counts that passed a self-test.
+
+A row's bits must not change with the number of rows beside it, or a verify window of W positions would
+disagree with W decode steps. Libraries do not promise that, they choose a kernel by shape and by
+instruction set; so each weight shape is tried on this host, once a process, and the fastest mode that
+holds is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import torch
+
+from kernels.linear.reference import CONTRACT
+
+ROW_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128)
+"""Row counts that are run. Others are padded with zero rows up to the next, beyond the last in blocks of it."""
+PADDED_ROWS = 8
+MODES = ("packed", "plain", "padded", "rowwise")
+
+
+def _packed(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """oneDNN's own weight layout saves a reorder a call; raises RuntimeError where this build lacks it."""
+    if weight.dtype is not torch.bfloat16 or not torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        raise RuntimeError("no bfloat16 kernels of oneDNN on this host")
+    handle = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), 1)
+    pointwise = torch.ops.mkldnn._linear_pointwise.default
+    return lambda x: pointwise(x, handle, None, "none", [], "")
+
+
+def _plain(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    functional = torch.nn.functional.linear
+    return lambda x: functional(x, weight)
+
+
+def _padded(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Always `PADDED_ROWS` rows a call: one shape, hence one kernel."""
+    functional = torch.nn.functional.linear
+
+    def project(x: torch.Tensor) -> torch.Tensor:
+        count = x.shape[0]
+        blocks = []
+        for start in range(0, count, PADDED_ROWS):
+            block = x[start : start + PADDED_ROWS]
+            missing = PADDED_ROWS - block.shape[0]
+            if missing:
+                block = torch.cat([block, block.new_zeros(missing, block.shape[1])])
+            blocks.append(functional(block, weight))
+        return torch.cat(blocks)[:count]
+
+    return project
+
+
+def _rowwise(weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
+    """The slowest and the one that holds by construction: every call is the same one-row product."""
+    functional = torch.nn.functional.linear
+    return lambda x: torch.cat([functional(x[i : i + 1], weight) for i in range(x.shape[0])])
+
+
+_BUILDERS = {"packed": _packed, "plain": _plain, "padded": _padded, "rowwise": _rowwise}
+
+
+def _mismatches(project: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor, rows: tuple[int, ...]) -> list[int]:
+    """Row counts at which some row differs in bits from the same row projected alone.
+
+    Two placements are tried for each count, so that a kernel that treats its first rows differently from
+    its last is caught too.
+    """
+    alone = torch.cat([project(x[i : i + 1]) for i in range(x.shape[0])])
+    bad = []
+    for count in rows:
+        last = x.shape[0] - count
+        head = torch.equal(project(x[:count]), alone[:count])
+        tail = torch.equal(project(x[last:]), alone[last:])
+        if not (head and tail):
+            bad.append(count)
+    return bad
+
+
+def linear_self_test(weight: torch.Tensor, rows: tuple[int, ...] | None = None) -> dict:
+    """Which mode is row-invariant for this weight's shape on this host.
+
+    weight [N, K]; rows: row counts to try (default `ROW_COUNTS`). Returns `mode` (the first of `MODES` that
+    holds), `rows_tested`, and `mismatches`: mode -> row counts that differed (or why it could not run).
+    The input is random with a fixed seed: the kernel that a library picks depends on shapes, not on values.
+    RuntimeError if not even row by row is reproducible.
+    """
+    CONTRACT.check(weight=weight)
+    rows = tuple(sorted(set(rows or ROW_COUNTS)))
+    generator = torch.Generator().manual_seed(20)
+    x = torch.randn(rows[-1], weight.shape[1], generator=generator).to(weight.dtype)
+    mismatches: dict[str, list[int] | str] = {}
+    for mode in MODES:
+        try:
+            project = _BUILDERS[mode](weight)
+            bad = _mismatches(project, x, rows)
+        except (RuntimeError, AttributeError, NotImplementedError) as error:
+            if mode != "packed":
+                raise
+            mismatches[mode] = f"not available: {str(error).splitlines()[0]}"
+            continue
+        mismatches[mode] = bad
+        if not bad:
+            return {"mode": mode, "rows_tested": rows, "mismatches": mismatches}
+    raise RuntimeError(f"linear: weight {list(weight.shape)}: no mode gives reproducible rows on this host: {mismatches}")
+
+
+class PackedLinear:
+    """Project rows [M, K] -> [M, N]; a row's bits depend on that row only."""
+
+    def __init__(self, weight: torch.Tensor, mode: str) -> None:
+        self.weight = weight
+        self.out_features, self.in_features = weight.shape
+        self.mode = mode
+        self._project = _BUILDERS[mode](weight)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        """x [M, K] in the weight's dtype -> [M, N] in the same dtype."""
+        if x.dim() != 2 or x.shape[1] != self.in_features or x.dtype is not self.weight.dtype:
+            CONTRACT.check(x=x, weight=self.weight)
+            raise ValueError(f"linear: x {list(x.shape)} has dtype {x.dtype}, the weight {list(self.weight.shape)} {self.weight.dtype}")
+        count = x.shape[0]
+        if count in _RUNNABLE:
+            return self._project(x)
+        if count == 0:
+            return x.new_empty(0, self.out_features)
+        block = ROW_COUNTS[-1]
+        if count > block:
+            return torch.cat([self(x[start : start + block]) for start in range(0, count, block)])
+        padded = next(rows for rows in ROW_COUNTS if rows >= count)
+        return self._project(torch.cat([x, x.new_zeros(padded - count, x.shape[1])]))[:count]
+
+
+_RUNNABLE = frozenset(ROW_COUNTS)
+
+
+@cache
+def mode_for(out_features: int, in_features: int, dtype: torch.dtype, threads: int) -> str:
+    """The mode of a weight shape under this thread count, tested once a process."""
+    generator = torch.Generator().manual_seed(21)
+    weight = torch.randn(out_features, in_features, generator=generator).to(dtype)
+    return linear_self_test(weight)["mode"]
+
+
+def linear(weight: torch.Tensor) -> PackedLinear:
+    """Same semantics as the reference, with the mode chosen by `linear_self_test` once a shape and thread count."""
+    CONTRACT.check(weight=weight)
+    return PackedLinear(weight, mode_for(*weight.shape, weight.dtype, torch.get_num_threads()))

@@ -1,0 +1,1 @@
+"""RMS normalisation of each KDA head, times a sigmoid gate."""

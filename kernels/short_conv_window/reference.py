@@ -1,0 +1,38 @@
+"""Causal depthwise convolution with SiLU over verify windows, in float32, with the state after each position."""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.contract import Contract
+
+CONTRACT = Contract(
+    "short_conv_window", x="B W D | float", weight="4 D | f32", state="N 3 D | float", slots="B | int"
+)
+
+
+def short_conv_window(
+    x: torch.Tensor, weight: torch.Tensor, state: torch.Tensor, slots: torch.Tensor | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The convolution of `short_conv_prefill` for W positions of each of B requests.
+
+    x [B, W, D]; weight [4, D] float32, tap-major, row 3 the current token; state [N, 3, D], oldest input
+    first, only read; slots [B] int64 rows of state (None: N = B, row b is request b).
+    Returns y [B, W, D] float32 and windows [W, B, 3, D] in x's dtype, windows[t] = the last three inputs after
+    position t, so that committing c accepted drafts takes windows[c]. W = 1 is a decode step.
+    ValueError on shapes that do not fit. Source: as `short_conv_prefill`.
+    """
+    sizes = CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
+    batch, window = sizes["B"], sizes["W"]
+    if slots is None and state.shape[0] != batch:
+        raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {x.shape[2]}] without slots")
+    before = state if slots is None else state[slots]
+    inputs = torch.cat([before.to(x.dtype), x], dim=1)
+    wide = inputs.float()
+    total = torch.zeros_like(wide[:, :window])
+    for tap in range(4):
+        total = total + weight[tap] * wide[:, tap : tap + window]
+    states = []
+    for position in range(window):
+        states.append(inputs[:, position + 1 : position + 4])
+    return torch.nn.functional.silu(total), torch.stack(states)

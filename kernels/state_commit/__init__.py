@@ -1,0 +1,1 @@
+"""Commit of recurrent states after verification."""
