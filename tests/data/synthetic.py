@@ -1,7 +1,7 @@
 """A synthetic campaign: the files a measuring run would write, from a toy cost model instead of an engine.
 
-For tests and for looking at the page without measuring. Nothing here was measured; the manifests say so (`synthetic: true`, a machine
-named "synthetic"). Deterministic: one `Physics`, one set of files.
+For tests and for looking at the page without measuring. Nothing here was measured; the manifests say so (a machine named
+"synthetic", a note). Deterministic: one `Physics`, one set of files.
 
     python -m tests.data.synthetic --out workflow/build/synthetic-campaign
 """
@@ -64,14 +64,15 @@ class Physics:
 class Plan:
     """Sizes of the campaign."""
 
-    repeats: int = 3
+    repeats: int = 2
     prompts: int = 4
-    osl: int = 48
+    osl: int = 64
     gammas: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     isls: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
     concurrencies: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     aa_boots: int = 4
     contents: tuple[str, ...] = CONTENTS
+    base_gamma: int = 3
     seed: int = 11
 
 
@@ -109,8 +110,8 @@ def step_times(physics: Physics, cell: Cell, running: int, context: float) -> tu
     return draft, verify, physics.commit_ms * (1 + 0.2 * (running - 1))
 
 
-def acceptance(physics: Physics, cell: Cell) -> float:
-    first = physics.accept[cell.content] - physics.accept_context * math.log2(cell.isl / 64) - physics.accept_batch * math.log2(cell.concurrency)
+def acceptance(physics: Physics, cell: Cell, content: str) -> float:
+    first = physics.accept[content] - physics.accept_context * math.log2(cell.isl / 64) - physics.accept_batch * math.log2(cell.concurrency)
     return min(max(first, 0.02), 0.995) * (0.97 if cell.lane == "mtp" else 1.0)
 
 
@@ -118,13 +119,13 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
     """Requests and steps of a closed loop with `cell.concurrency` clients; seconds of the whole cell."""
     noise = rng_of(plan.seed, "time", dataclasses.astuple(cell))
     boot_factor = math.exp(rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise))
-    first_probability = acceptance(physics, cell)
     contents = plan.contents if cell.content == "mixed" else (cell.content,)
     waiting = []
     for index in range(cell.requests):
         # The prompt, hence what is accepted where, is the same for every arm and every load.
         luck = rng_of(plan.seed, "prompt", cell.content, cell.repeat, index).random((cell.osl + 10, 8))
-        waiting.append({"index": index, "luck": luck, "emitted": 0, "rounds": 0, "accepted": 0, "histogram": [0] * (cell.gamma + 1)})
+        content = contents[index % len(contents)]
+        waiting.append({"index": index, "content": content, "chance": acceptance(physics, cell, content), "luck": luck, "emitted": 0, "rounds": 0, "accepted": 0, "histogram": [0] * (cell.gamma + 1)})
     running, requests, steps, now = [], [], [], 0.0
     for item in waiting:
         item["queued"] = 0.0
@@ -153,7 +154,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
             else:
                 luck = item["luck"][item["emitted"]]
                 hits = 0
-                while hits < cell.gamma and luck[hits] < first_probability * physics.accept_decay**hits:
+                while hits < cell.gamma and luck[hits] < item["chance"] * physics.accept_decay**hits:
                     hits += 1
                 item["rounds"] += 1
                 item["accepted"] += hits
@@ -182,7 +183,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                 "rounds": "" if cell.lane == "plain" else item["rounds"], "drafted": "" if cell.lane == "plain" else item["rounds"] * cell.gamma,
                 "accepted": "" if cell.lane == "plain" else item["accepted"],
                 "accepted_histogram": "" if cell.lane == "plain" else ";".join(map(str, item["histogram"])),
-                "finish_reason": "length", "status": "ok", "content": contents[item["index"] % len(contents)]})
+                "finish_reason": "length", "status": "ok", "content": item["content"]})
     return requests, steps, now
 
 
@@ -208,11 +209,11 @@ class Campaign:
         accepted = "" if plain else sum(r["accepted"] for r in requests)
         n_rounds = "" if plain else sum(r["rounds"] for r in requests)
         point = {
-            "run_id": run_id, "campaign": self.name, "backend": "synthetic", "stage": cell.stage, "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
+            "run_id": run_id, "campaign": self.name, "backend": "external", "stage": cell.stage, "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
             "lane": cell.lane, "mode": "eager", "boot": cell.boot, "boot_id": f"{cell.stage}-{cell.boot}-{cell.label or cell.lane}-{cell.gamma}",
-            "repeat": cell.repeat, "seed": self.plan.seed, "host": "synthetic", "device": "cpu", "model": "synthetic", "threads": 1, "code": "synthetic",
+            "repeat": cell.repeat, "in_boot_pass": 0, "seed": self.plan.seed, "host": "synthetic", "device": "cpu", "model": "synthetic", "threads": 1, "code": "synthetic",
             "block_size": "" if plain else cell.gamma, "dataset": "synthetic", "content": cell.content, "isl": cell.isl, "osl": cell.osl,
-            "num_prompts": cell.requests, "max_concurrency": cell.concurrency, "request_rate": "", "temperature": 0.0, "top_p": 1.0, "top_k": 0, "ignore_eos": True,
+            "num_prompts": cell.requests, "max_concurrency": cell.concurrency, "request_rate": "inf", "temperature": 0.0, "top_p": 1.0, "top_k": 0, "ignore_eos": "off",
             "status": "ok", "note": "", "boot_s": physics.boot_s, "effective_max_running_requests": 48, "duration_s": seconds,
             "completed": len(requests), "failed": 0, "request_throughput": len(requests) / seconds, "output_throughput": total / seconds,
             "total_throughput": (total + cell.isl * len(requests)) / seconds,
@@ -222,8 +223,11 @@ class Campaign:
             "drafted": "" if plain else n_rounds * cell.gamma, "accepted": accepted,
             "accept_length": "" if plain else 1 + accepted / n_rounds, "emitted_per_round": "" if plain else (total - len(requests)) / n_rounds,
             "distinct_4gram_share": 0.82 + 0.02 * CONTENTS.index(cell.content) if cell.content in CONTENTS else 0.85,
-            "step_ms": mean("step_ms"), "step_source": "steps", "draft_ms": "" if plain else mean("draft_ms"), "verify_ms": mean("verify_ms"),
-            "commit_ms": mean("commit_ms"), "kv_usage_max": 0.2, "state_usage_max": 0.5, "queue_max": 0,
+            "step_ms": mean("step_ms"), "step_source": "steps", "draft_ms": mean("draft_ms"), "verify_ms": mean("verify_ms"),
+            "commit_ms": mean("commit_ms"), "other_ms": mean("step_ms") - mean("draft_ms") - mean("verify_ms") - mean("commit_ms"), "between_ms": 0.0,
+            "total_input_tokens": sum(r["isl"] for r in requests), "total_output_tokens": total, "decode_tokens": total - len(requests),
+            "decode_throughput": (total - len(requests)) / sum(s["step_ms"] for s in rounds) * 1000,
+            "kv_usage_max": 0.2, "state_usage_max": 0.5, "queue_max": 0,
         }
         self.clock += seconds
         self.add("search.csv" if sweep == "search" else f"sweep_{sweep}.csv", [point])
@@ -243,67 +247,82 @@ class Campaign:
                 for lane, gamma in arms:
                     self.measure("window", Cell("window", lane, gamma, content, 128, 1, repeat, repeat, plan.prompts, plan.osl))
             for isl in plan.isls:
-                for lane, gamma in (("plain", 0), ("dspark", 3)):
+                for lane, gamma in (("plain", 0), ("dspark", plan.base_gamma)):
                     self.measure("isl", Cell("isl", lane, gamma, "code", isl, 1, repeat, repeat, 2, plan.osl))
             for concurrency in plan.concurrencies:
-                for lane, gamma in (("plain", 0), ("dspark", 3)):
-                    self.measure("concurrency", Cell("concurrency", lane, gamma, "code", 128, concurrency, repeat, repeat, 32, plan.osl // 2))
-        base = ("plain", 0)
+                for lane, gamma in (("plain", 0), ("dspark", plan.base_gamma)):
+                    self.measure("concurrency", Cell("concurrency", lane, gamma, "mixed", 128, concurrency, repeat, repeat, 32, plan.osl // 2))
+        base = ("dspark", plan.base_gamma)
+        load = {"content": "mixed", "isl": 128, "concurrency": 4, "requests": 4 * plan.prompts, "osl": plan.osl // 2}
+
+        def search(stage: str, lane: str, gamma: int, boot: int, label: str = "") -> dict:
+            return self.measure("search", Cell(stage=stage, lane=lane, gamma=gamma, boot=boot, repeat=boot, label=label, **load))
+
         for boot in range(plan.aa_boots):
-            pair = [self.measure("search", Cell("aa", *base, "code", 128, 1, boot, 0, plan.prompts, plan.osl, label)) for label in ("base-a", "base-b")]
-            for metric in ("output_throughput", "mean_tpot_ms"):
+            pair = [search("aa", *base, boot, label) for label in ("base-a", "base-b")]
+            for metric in ("mean_tpot_ms", "decode_throughput", "output_throughput", "step_ms", "accept_length"):
                 a, b = pair[0][metric], pair[1][metric]
-                self.add("noise.csv", [{"comparison": boot, "metric": metric, "run_id_a": pair[0]["run_id"], "run_id_b": pair[1]["run_id"], "a": a, "b": b, "log_ratio": math.log(b / a)}])
+                self.add("noise.csv", [{"campaign": self.name, "comparison": boot, "repeat": boot, "label_a": "base-a", "label_b": "base-b", "boot_id_a": pair[0]["boot_id"],
+                                        "boot_id_b": pair[1]["boot_id"], "metric": metric, "value_a": a, "value_b": b, "log_ratio": math.log(b / a)}])
         for boot in range(plan.repeats):
-            rows = [self.measure("search", Cell("window", lane, gamma, "code", 128, 1, boot, boot, plan.prompts, plan.osl, "base" if lane == "plain" else ""))
-                    for lane, gamma in arms if lane != "mtp"]
-        best = max(rows, key=lambda row: row["output_throughput"])
+            rows = [search("window", lane, gamma, boot, "base" if (lane, gamma) == base else "") for lane, gamma in arms if lane != "mtp"]
+        best = min(rows, key=lambda row: row["mean_tpot_ms"])
         for boot in range(plan.aa_boots):
-            self.measure("search", Cell("confirm", *base, "code", 128, 1, 10 + boot, 10 + boot, plan.prompts, plan.osl, "base"))
-            self.measure("search", Cell("confirm", best["lane"], best["block_size"] or 0, "code", 128, 1, 10 + boot, 10 + boot, plan.prompts, plan.osl, "winner"))
+            search("confirm", *base, boot, "base")
+            search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
         self.trace()
 
     def trace(self) -> None:
         rng = rng_of(self.plan.seed, "trace")
-        position = 130
+        position, gamma, clock = 130, self.plan.base_gamma, 0.0
         for number in range(6):
-            hits = 0
-            rows = []
-            alive = True
-            for slot in range(3):
-                p, q = float(rng.uniform(0.4, 0.99)) * 0.93**slot, float(rng.uniform(0.4, 0.99)) * 0.93**slot
-                alive = alive and rng.random() < 0.8
-                hits += alive
-                rows.append({"run_id": self.tables["sweep_window.csv"][3]["run_id"], "request_id": "r0", "round": number, "slot": slot, "position": position + 1 + slot,
-                             "token": int(rng.integers(4, 4096)), "text": ("for", " i", " in", "(x", "):", " return")[int(rng.integers(6))], "p": p, "q": q,
-                             "accepted": int(alive), "draft_ms": 1.1, "verify_ms": 4.9, "commit_ms": 0.12})
+            cost = {"draft_ms": 1.1, "verify_ms": 4.9, "commit_ms": 0.12}
+            alive = [float(rng.random()) < 0.8 for _ in range(gamma)]
+            hits = alive.index(False) if False in alive else gamma
+            for role, slot in [("anchor", 0), *(("draft", k) for k in range(1, gamma + 1)), ("bonus", hits + 1)]:
+                self.add("trace.csv", [{
+                    "campaign": self.name, "run_id": "trace", "request_id": "trace", "lane": "dspark", "block_size": gamma, "content": "code", "round": number, "role": role,
+                    "slot": slot, "position": position + slot, "token": int(rng.integers(4, 4096)), "text": ("for", " i", " in", "(x", "):", " return")[int(rng.integers(6))],
+                    "q": round(float(rng.uniform(0.4, 0.99)), 4) if role == "draft" else "", "p": round(float(rng.uniform(0.4, 0.99)), 4) if role != "anchor" else "",
+                    "accepted": int(slot <= hits) if role == "draft" else "", "emitted": int(role != "anchor" and slot <= hits + (role == "bonus")), "start_s": clock / 1000, **cost}])
             position += hits + 1
-            self.add("trace.csv", rows)
+            clock += sum(cost.values()) + 0.2
 
     def write(self, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "campaign.yaml").write_text(f"# Synthetic: for tests only, nothing in this folder was measured.\nname: {self.name}\nbackend: synthetic\nhardware: synthetic, not a machine\n", "utf8")
+        (out / "campaign.yaml").write_text(f"# Synthetic: for tests only, nothing in this folder was measured.\nname: {self.name}\nbackend: external\nhardware: synthetic, not a machine\nsource: tests/data/synthetic.py\n", "utf8")
         for file, rows in self.tables.items():
             text = io.StringIO()
             writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
             writer.writeheader()
-            writer.writerows({k: (round(v, 6) if isinstance(v, float) else v) for k, v in row.items()} for row in rows)
+            writer.writerows({k: (round(v, 4 if file.startswith("steps") else 6) if isinstance(v, float) else v) for k, v in row.items()} for row in rows)
             data = text.getvalue().encode()
             write(out / file, data)
             write(out / (file.removesuffix(".csv") + ".manifest.json"), (json.dumps(self.manifest(file, data, len(rows)), indent=1) + "\n").encode())
 
     def manifest(self, file: str, data: bytes, rows: int) -> dict:
         thresholds = Path(__file__).resolve().parents[2] / "workflow" / "derive" / "thresholds.yaml"
+        kind = {"noise.csv": "noise", "trace.csv": "trace"}.get(file) or {"requests": "requests", "steps": "steps"}.get(file.split("_")[0], "points")
+        family = "search" if file in ("search.csv", "noise.csv") or file.endswith("_search.csv") else "window" if file == "trace.csv" else file.split("_")[1].removesuffix(".csv")
+        points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]
+        boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] for row in points)
+        total = seconds + boots * self.physics.boot_s
+        minute = ("search", "window", "isl", "concurrency").index(family) * 5
+        model = {"name": "synthetic", "params": 8_350_000, "bytes": 16_700_000, "layers": 8, "kda_layers": 6, "attention_layers": 2, "hidden_size": 256, "vocab_size": 4096,
+                 "state_bytes": 448_512, "kv_bytes_per_token": 1024,
+                 "drafters": {"dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7}, "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1}}}
         return {
-            "schema": 1, "synthetic": True, "file": file, "campaign": self.name, "command": "python -m tests.data.synthetic", "config": dataclasses.asdict(self.plan),
-            "commit": "0" * 40, "dirty": False, "fingerprint": "0" * 64, "versions": {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.0.0"},
-            "machine": {"cpu": "synthetic (not measured)", "cores": 2, "memory_bytes": 24 * 2**30, "os": "synthetic", "load_average_start": 0.1, "load_average_end": 0.4},
-            "threads": 1, "seeds": {"campaign": self.plan.seed}, "start": "2026-01-01T00:00:00Z", "end": f"2026-01-01T00:{int(self.clock // 60):02d}:{int(self.clock % 60):02d}Z",
-            "rows": rows, "sha256": hashlib.sha256(data).hexdigest(), "thresholds_sha256": hashlib.sha256(thresholds.read_bytes()).hexdigest() if thresholds.is_file() else "",
-            "model": {"name": "synthetic", "params": 8_350_000, "bytes": 16_700_000, "layers": 8, "kda_layers": 6, "attention_layers": 2, "hidden_size": 256, "vocab_size": 4096,
-                      "state_bytes": 448_512, "kv_bytes_per_token": 1024,
-                      "drafters": {"dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7}, "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1}}},
-            "numerics": {"row_invariance": True},
+            "schema": 1, "file": file, "kind": kind, "campaign": self.name, "command": f"python -m tests.data.synthetic # {family}", "config": dataclasses.asdict(self.plan),
+            "preset": "synthetic", "commit": "0" * 40, "dirty": False, "code": "0" * 12, "fingerprint": {"tests.data.synthetic": "0" * 64},
+            "versions": {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.0.0"},
+            "machine": {"host": "synthetic", "cpu": "synthetic (not measured)", "cores": 2, "memory_bytes": 24 * 2**30, "os": "synthetic",
+                        "load_average_start": [0.1, 0.1, 0.1], "load_average_end": [0.4, 0.2, 0.1]},
+            "threads": 1, "seeds": {"base": self.plan.seed}, "start": f"2026-01-01T00:{minute:02d}:00Z", "end": f"2026-01-01T00:{minute + int(total // 60):02d}:{int(total % 60):02d}Z",
+            "seconds": total, "rows": rows, "sha256": hashlib.sha256(data).hexdigest(),
+            "thresholds_sha256": hashlib.sha256(thresholds.read_bytes()).hexdigest() if thresholds.is_file() else None, "model": model,
+            "cost": {"boots": boots, "boot_s": boots * self.physics.boot_s, "cells": len(points), "cell_s": seconds, "warmup_s": 0.0,
+                     "requests": sum(row["completed"] for row in points), "failed": 0, "total_s": total},
+            "lossless": {"compared": 100, "equal": 100, "differing": []}, "notes": ["synthetic: written by a toy cost model for tests, nothing was measured"],
         }
 
 

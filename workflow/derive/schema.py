@@ -1,0 +1,200 @@
+"""Validation of measured files against the JSON Schemas of `workflow/schemas`, one column at a time.
+
+A CSV schema describes one row. The keywords used for rows are few (type, enum, minimum, maximum, exclusiveMinimum, minLength, pattern), so columns are checked whole:
+a file of ten thousand rows takes milliseconds. Errors name file, line, column, the offending text and what would be right.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import functools
+import gzip
+import hashlib
+import io
+import json
+import math
+import re
+from pathlib import Path
+
+SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
+KINDS = ("points", "requests", "steps", "trace", "noise")
+
+
+class SchemaError(ValueError):
+    """A measured file that is not what its schema says."""
+
+
+@functools.lru_cache(maxsize=None)
+def schema(name: str) -> dict:
+    """The parsed `workflow/schemas/NAME.schema.json`."""
+    return json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf8"))
+
+
+def kind_of(path: Path) -> str:
+    """Which row schema a CSV of this name follows."""
+    stem = path.name.removesuffix(".gz").removesuffix(".csv")
+    first = stem.split("_")[0]
+    if stem == "search" or first == "sweep":
+        return "points"
+    if first in KINDS:
+        return first
+    raise SchemaError(f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv or noise.csv")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Content of a CSV, unpacked if it is gzipped."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise SchemaError(f"{path}: no such file") from None
+    return gzip.decompress(data) if path.name.endswith(".gz") else data
+
+
+def read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
+    """Header, rows and the line on which each row ends. Raises SchemaError on a ragged or unreadable file."""
+    try:
+        text = read_bytes(path).decode("utf8")
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        header = next(reader)
+        rows, lines = [], []
+        for row in reader:
+            rows.append(row)
+            lines.append(reader.line_num)
+    except StopIteration:
+        raise SchemaError(f"{path}: empty file; expected a header line") from None
+    except csv.Error as error:
+        raise SchemaError(f"{path}: line {reader.line_num}: {error}") from None
+    for row, line in zip(rows, lines):
+        if len(row) != len(header):
+            raise SchemaError(f"{path}: line {line}: {len(row)} cells, the header has {len(header)}")
+    return header, rows, lines
+
+
+def check_header(path: Path, header: list[str], kind: str) -> None:
+    known = schema(kind)["properties"]
+    for name in header:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            raise SchemaError(f"{path}: line 1: unknown column {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; see workflow/schemas/{kind}.schema.json"))
+    if len(set(header)) != len(header):
+        twice = next(name for name in header if header.count(name) > 1)
+        raise SchemaError(f"{path}: line 1: column {twice!r} stands twice")
+    for name in schema(kind)["required"]:
+        if name not in header:
+            raise SchemaError(f"{path}: line 1: column {name!r} is missing")
+
+
+def describe(rule: dict) -> str:
+    """What a cell of this column may hold, in words."""
+    types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+    if "enum" in rule:
+        text = "one of " + ", ".join(str(value) for value in rule["enum"] if value is not None)
+    else:
+        text = " or ".join({"integer": "an integer", "number": "a finite number", "string": "text"}[t] for t in types if t != "null")
+        bounds = [f"{sign} {rule[word]}" for word, sign in (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<=")) if word in rule]
+        text += "".join(" " + bound for bound in bounds)
+        if "pattern" in rule:
+            text += f" like {rule['pattern']}"
+    return text + (" or nothing" if "null" in types else "")
+
+
+def allowed(text: str, rule: dict) -> bool:
+    """Whether one cell satisfies its column's rule. An empty cell is null."""
+    types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+    if text == "":
+        return "null" in types
+    if "enum" in rule:
+        return text in (str(value) for value in rule["enum"] if value is not None)
+    for kind in types:
+        if kind == "string" and len(text) >= rule.get("minLength", 0) and ("pattern" not in rule or re.search(rule["pattern"], text)):
+            return True
+        if kind in ("integer", "number"):
+            try:
+                number = int(text) if kind == "integer" else float(text)
+            except ValueError:
+                continue
+            if math.isfinite(number) and rule.get("minimum", -math.inf) <= number <= rule.get("maximum", math.inf) and number > rule.get("exclusiveMinimum", -math.inf):
+                return True
+    return False
+
+
+def check_column(path: Path, name: str, rule: dict, cells: tuple[str, ...], lines: list[int]) -> None:
+    """Raise SchemaError on the first cell of a column that its rule forbids; equal texts are checked once."""
+    bad = {text for text in set(cells) if not allowed(text, rule)}
+    if bad:
+        index = next(i for i, text in enumerate(cells) if text in bad)
+        raise SchemaError(f"{path}: line {lines[index]}, column {name}: {cells[index]!r} is not {describe(rule)}")
+
+
+def check_table(path: Path, kind: str, header: list[str], rows: list[list[str]], lines: list[int]) -> dict[str, tuple[str, ...]]:
+    """Validate a parsed CSV; returns its columns as text."""
+    check_header(path, header, kind)
+    columns = dict(zip(header, zip(*rows))) if rows else {name: () for name in header}
+    properties = schema(kind)["properties"]
+    for name, cells in columns.items():
+        check_column(path, name, properties[name], cells, lines)
+    if kind == "points":
+        seen: dict[str, int] = {}
+        for run_id, line in zip(columns["run_id"], lines):
+            if run_id in seen:
+                raise SchemaError(f"{path}: line {line}, column run_id: {run_id!r} stands on line {seen[run_id]} already; each point needs its own")
+            seen[run_id] = line
+    return columns
+
+
+def validate_csv(path: Path | str) -> int:
+    """Check one CSV against its schema and return its number of rows. Raises SchemaError."""
+    path = Path(path)
+    header, rows, lines = read_rows(path)
+    check_table(path, kind_of(path), header, rows, lines)
+    return len(rows)
+
+
+def manifest_path(csv_path: Path) -> Path:
+    return csv_path.with_name(csv_path.name.removesuffix(".gz").removesuffix(".csv") + ".manifest.json")
+
+
+def read_json(path: Path) -> dict:
+    try:
+        return json.loads(path.read_text("utf8"), parse_constant=lambda word: math.nan)
+    except FileNotFoundError:
+        raise SchemaError(f"{path}: no such file; every measured CSV has its manifest beside it") from None
+    except json.JSONDecodeError as error:
+        raise SchemaError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
+
+
+@functools.lru_cache(maxsize=None)
+def validator(name: str):
+    """A compiled jsonschema validator for whole JSON documents."""
+    import jsonschema  # slow to import, and the row checks do not need it
+
+    return jsonschema.Draft202012Validator(schema(name))
+
+
+def check_document(path: Path, data: dict, name: str) -> None:
+    """Raise SchemaError naming the field of a JSON document that its schema forbids."""
+    error = next(iter(validator(name).iter_errors(data)), None)
+    if error is not None:
+        where = ".".join(str(part) for part in error.absolute_path) or "the document"
+        raise SchemaError(f"{path}: {where}: {error.message[:200]}")
+
+
+def validate_manifest(path: Path | str, csv_path: Path | str) -> dict:
+    """Check a manifest against its schema and against the CSV it describes. Returns it; raises SchemaError."""
+    path, csv_path = Path(path), Path(csv_path)
+    if not csv_path.exists() and csv_path.with_name(csv_path.name + ".gz").exists():
+        csv_path = csv_path.with_name(csv_path.name + ".gz")
+    data = read_json(path)
+    check_document(path, data, "manifest")
+    content = read_bytes(csv_path)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != data["sha256"]:
+        raise SchemaError(f"{path}: sha256: {data['sha256'][:12]}… but {csv_path.name} has {digest[:12]}…; the CSV is not the one that was measured")
+    rows = len(read_rows(csv_path)[1])
+    if rows != data["rows"]:
+        raise SchemaError(f"{path}: rows: {data['rows']} but {csv_path.name} has {rows}")
+    return data
