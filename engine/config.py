@@ -6,7 +6,7 @@ These dataclasses and `engine.types` are the only vocabulary that the engine's m
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -14,6 +14,15 @@ WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 LANES = ("plain", "dspark", "mtp")
 MODES = ("eager",)
+ACCEPT_RULES = ("chain",)
+
+CHECKPOINT_KEYS = {
+    "num_heads": ("kda_heads", "attention_heads"),
+    "head_dim": ("kda_head_dim", "attention_head_dim"),
+    "num_kv_heads": ("attention_kv_heads",),
+    "intermediate_size": ("mlp_size",),
+}
+"""The checkpoint names KDA's and attention's shapes apart; this engine serves models where they agree."""
 
 
 class ConfigError(ValueError):
@@ -50,8 +59,17 @@ class ModelConfig:
         if not path.is_file():
             raise ConfigError(f"{path}: model config not found; run `python -m engine.train` or point --weights at a folder that has it")
         raw = json.loads(path.read_text("utf8"))
+        for ours, theirs in CHECKPOINT_KEYS.items():
+            values = {raw[name] for name in (ours, *theirs) if name in raw}
+            if len(values) > 1:
+                raise ConfigError(f"{path}: {', '.join(theirs)} must be equal for this engine, got {sorted(values)}")
+            if values:
+                raw[ours] = values.pop()
         known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
         return cls(**known)
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf8")
 
     @cached_property
     def kda_layers(self) -> tuple[int, ...]:
@@ -68,6 +86,33 @@ class ModelConfig:
 
 
 @dataclass(frozen=True)
+class DraftConfig:
+    """Shape of a drafter; the layer itself has the target's attention and MLP shapes.
+
+    Source: `engine/weights/dspark.json` or `mtp.json`, written by `engine.train`.
+    """
+
+    block_size: int = 7
+    """Widest block in training; a smaller γ uses the first rows."""
+    markov_rank: int = 64
+    target_layer_ids: tuple[int, ...] = (1, 4, 7)
+    """Layers whose residual output is tapped, 0-based."""
+
+    @classmethod
+    def load(cls, path: Path) -> "DraftConfig":
+        if not path.is_file():
+            raise ConfigError(f"{path}: drafter config not found; train that drafter with `python -m engine.train` or choose --lane plain")
+        raw = json.loads(path.read_text("utf8"))
+        known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
+        if "target_layer_ids" in known:
+            known["target_layer_ids"] = tuple(known["target_layer_ids"])
+        return cls(**known)
+
+    def save(self, path: Path) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", "utf8")
+
+
+@dataclass(frozen=True)
 class EngineConfig:
     """Everything that defines one boot of the engine. Flags of the CLI carry the same names."""
 
@@ -78,14 +123,40 @@ class EngineConfig:
     mode: str = "eager"
     threads: int = 1
     max_running_requests: int = 48
+    state_slots: int = 0
+    """Recurrent states in the pool; 0 sizes it by `max_running_requests`, so that the cap is the only limit."""
     max_total_num_tokens: int = 65536
     """Capacity of the KV pool in tokens, all requests together."""
     context_length: int = 16384
     chunked_prefill_size: int = 2048
     """Prompt tokens a prefill turn takes at most; a multiple of the KDA chunk."""
+    page_size: int = 16
+    """Tokens a KV page holds."""
     accept_rule: str = "chain"
     seed: int = 0
     record_steps: bool = True
+
+    def check(self, model: ModelConfig) -> None:
+        """Refuse what no boot could serve; raises `ConfigError` naming the flag."""
+        if self.lane not in LANES:
+            raise ConfigError(f"--lane {self.lane}: unknown lane; known are {', '.join(LANES)}")
+        if self.mode not in MODES:
+            raise ConfigError(f"--mode {self.mode}: unknown mode; known are {', '.join(MODES)}")
+        if self.accept_rule not in ACCEPT_RULES:
+            raise ConfigError(f"--accept-rule {self.accept_rule}: unknown rule; known are {', '.join(ACCEPT_RULES)}")
+        for name in ("threads", "max_running_requests", "max_total_num_tokens", "context_length", "chunked_prefill_size", "page_size"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        if self.state_slots < 0:
+            raise ConfigError(f"--state-slots {self.state_slots}: must be 0 (as many as --max-running-requests) or more")
+        if self.chunked_prefill_size % model.kda_chunk:
+            raise ConfigError(f"--chunked-prefill-size {self.chunked_prefill_size}: must be a multiple of the KDA chunk, {model.kda_chunk}")
+        if self.max_total_num_tokens < self.page_size:
+            raise ConfigError(f"--max-total-num-tokens {self.max_total_num_tokens}: must hold at least one page of {self.page_size} tokens")
+        if self.context_length > model.max_position:
+            raise ConfigError(f"--context-length {self.context_length}: the model was built for at most {model.max_position} positions")
+        if self.lane != "plain" and self.block_size < 1:
+            raise ConfigError(f"--block-size {self.block_size}: a speculative lane drafts at least 1 token a round")
 
 
 @dataclass(frozen=True)
@@ -104,3 +175,15 @@ class SamplingParams:
     @property
     def greedy(self) -> bool:
         return self.temperature == 0.0 or self.top_k == 1
+
+    def fault(self) -> str | None:
+        """What is wrong with these values, as one line for the client, or None."""
+        if not 0.0 <= self.temperature < float("inf"):
+            return f"temperature {self.temperature} must be a finite number of at least 0"
+        if self.top_k < 0:
+            return f"top_k {self.top_k} must be at least 0 (0 keeps the whole vocabulary)"
+        if not 0.0 < self.top_p <= 1.0:
+            return f"top_p {self.top_p} must be in (0, 1]"
+        if self.max_tokens < 1:
+            return f"max_tokens {self.max_tokens} must be at least 1"
+        return None

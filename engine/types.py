@@ -17,6 +17,8 @@ class Request:
     request_id: str
     prompt_ids: tuple[int, ...]
     sampling: SamplingParams = SamplingParams()
+    trace: bool = False
+    """Keep a `RoundRecord` of every round; costs extra softmaxes, so throughput runs leave it off."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""What a boot came to, as plain values for a server-info record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import torch
+
+if TYPE_CHECKING:
+    from engine.engine import Engine
+
+
+def row_invariance(engine: "Engine") -> dict:
+    """Outcome of the linears' self-test at boot: is a row's result independent of the rows beside it.
+
+    `native` means the library's kernel passed for every row count that is run; anything else names the
+    fallback that was taken instead.
+    """
+    linears = [*engine.target.linears, *(engine.drafter.linears if engine.drafter else ())]
+    shapes = Counter((p.out_features, p.in_features, p.mode) for p in linears)
+    native = {"packed", "plain"}
+    return {
+        "ok": all(mode in native for _, _, mode in shapes),
+        "shapes": [[n, k, "native" if mode in native else "padded", mode] for (n, k, mode) in sorted(shapes)],
+    }
+
+
+def server_info(engine: "Engine") -> dict:
+    """JSON-serialisable facts; sizes in bytes, capacities in tokens, slots or requests."""
+    config, drafter, kv, states = engine.config, engine.drafter, engine.kv, engine.states
+    draft_kv = sum(t.numel() * t.element_size() for t in (drafter.keys, drafter.values)) if drafter else 0
+    return {
+        "lane": config.lane,
+        "mode": config.mode,
+        "accept_rule": config.accept_rule,
+        "block_size": engine.gamma,
+        "gamma_trained": drafter.gamma_trained if drafter else 0,
+        "threads": torch.get_num_threads(),
+        "torch": torch.__version__,
+        "max_running_requests": config.max_running_requests,
+        "effective_max_running_requests": engine.effective_max_running_requests,
+        "state_slots": states.slots,
+        "state_pool_bytes": states.bytes,
+        "state_bytes_per_slot": states.bytes_per_slot,
+        "max_total_num_tokens": kv.tokens,
+        "page_size": kv.page_size,
+        "kv_pool_bytes": kv.bytes - draft_kv,
+        "draft_kv_bytes": draft_kv,
+        "kv_bytes_per_token": kv.bytes_per_token,
+        "context_length": config.context_length,
+        "chunked_prefill_size": config.chunked_prefill_size,
+        "parameters": engine._source.parameters,
+        "weights_bytes": engine._source.bytes,
+        "draft_parameters": drafter.parameters if drafter else 0,
+        "draft_weights_bytes": drafter.bytes if drafter else 0,
+        "boot_s": engine.boot_s,
+        "row_invariance": row_invariance(engine),
+        "running": len(engine.scheduler.running),
+        "queued": len(engine.scheduler.waiting),
+    }

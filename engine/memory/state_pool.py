@@ -1,0 +1,67 @@
+"""Recurrent state of the KDA layers: one slot a request, plus the states of an open verify window.
+
+While a window is open a speculative request holds, beside its committed state, one state for each of the
+γ + 1 positions (temporal and convolution). Acceptance picks one of them; the others were the price of
+being able to stop anywhere.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from engine.config import ModelConfig
+
+
+class StatePool:
+    """Slots of committed state and the scratch of one verify window for up to `rows` requests.
+
+    temporal [L, slots, H, K, V] float32; conv [L, slots, 3, D] bfloat16, the raw projections as they were; L KDA layers.
+    """
+
+    def __init__(self, config: ModelConfig, slots: int, rows: int, window: int) -> None:
+        """`window` = γ + 1 positions, or 0 for a lane that never speculates."""
+        layers, heads, dim = len(config.kda_layers), config.num_heads, config.head_dim
+        self.layers, self.heads, self.dim = layers, heads, dim
+        self.kept, self.channels = config.conv_width - 1, 3 * config.inner_size
+        self.slots, self.rows, self.window = slots, rows, window
+        self.temporal = torch.zeros(layers, slots, heads, dim, dim)
+        self.conv = torch.zeros(layers, slots, self.kept, self.channels, dtype=torch.bfloat16)
+        self._temporal_scratch = torch.empty(layers, window * rows * heads * dim * dim)
+        self._free = list(range(slots - 1, -1, -1))
+
+    @property
+    def free_count(self) -> int:
+        return len(self._free)
+
+    @property
+    def usage(self) -> float:
+        """Share of slots that belong to a request."""
+        return 1 - len(self._free) / self.slots
+
+    @property
+    def bytes_per_slot(self) -> int:
+        return sum(t[:, 0].numel() * t.element_size() for t in (self.temporal, self.conv))
+
+    @property
+    def bytes(self) -> int:
+        return sum(t.numel() * t.element_size() for t in (self.temporal, self.conv, self._temporal_scratch))
+
+    def acquire(self) -> int | None:
+        """A slot with zero state, or None when all are taken."""
+        if not self._free:
+            return None
+        slot = self._free.pop()
+        self.temporal[:, slot].zero_()
+        self.conv[:, slot].zero_()
+        return slot
+
+    def release(self, slot: int) -> None:
+        if slot in self._free:
+            raise RuntimeError(f"state slot {slot} released twice")
+        self._free.append(slot)
+
+    def snapshots(self, rows: int) -> Tensor:
+        """[L, W, b, H, K, V]: where a window of b requests leaves the state after each position."""
+        used = self.window * rows * self.heads * self.dim * self.dim
+        return self._temporal_scratch[:, :used].view(self.layers, self.window, rows, self.heads, self.dim, self.dim)

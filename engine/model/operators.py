@@ -1,0 +1,49 @@
+"""The operators a forward pass calls, resolved once at boot by where the weights live."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from torch import Tensor
+
+from kernels.registry import resolve
+
+NAMES = (
+    "linear",
+    "rms_norm",
+    "rms_norm_gated",
+    "l2_norm",
+    "silu_mul",
+    "short_conv_prefill",
+    "short_conv_window",
+    "kda_gate",
+    "kda_prefill",
+    "kda_decode",
+    "kda_verify",
+    "state_commit",
+    "kv_write",
+    "decode_attention",
+    "verify_attention",
+    "prefill_attention",
+    "block_attention",
+    "row_argmax",
+    "markov_greedy",
+    "markov_sample",
+    "gumbel_sample",
+    "philox_uniform",
+    "softmax_temperature",
+    "top_k_renorm",
+    "top_p_renorm",
+    "greedy_accept",
+    "chain_accept",
+    "accept_mixed",
+)
+
+
+class Operators(SimpleNamespace):
+    """One attribute an operator; looking them up again in the step loop would cost a dictionary walk a call."""
+
+    @classmethod
+    def resolve(cls, tensor: Tensor) -> "Operators":
+        """Callables for tensors that live where `tensor` lives; LookupError names what is missing."""
+        return cls(**{name: resolve(name, tensor) for name in NAMES})

@@ -1,0 +1,105 @@
+"""Random checkpoints with the right names and shapes: for tests, and for costing sizes nobody trained."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from engine.config import DraftConfig, ModelConfig
+
+
+class _Maker:
+    def __init__(self, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        self.tensors: dict[str, Tensor] = {}
+
+    def matrix(self, name: str, rows: int, columns: int, scale: float = 1.0) -> None:
+        """Entries of deviation scale / sqrt(columns): rows keep the size of their input."""
+        self.tensors[name] = torch.randn(rows, columns, generator=self.generator) * (scale * columns**-0.5)
+
+    def ones(self, name: str, size: int) -> None:
+        self.tensors[name] = 1 + 0.1 * torch.randn(size, generator=self.generator)
+
+    def normal(self, name: str, *shape: int, scale: float, mean: float = 0.0) -> None:
+        self.tensors[name] = mean + scale * torch.randn(*shape, generator=self.generator)
+
+    def attention(self, prefix: str, config: ModelConfig) -> None:
+        d, inner, kv = config.hidden_size, config.inner_size, config.num_kv_heads * config.head_dim
+        self.matrix(f"{prefix}attn.qkv.weight", inner + 2 * kv, d)
+        self.ones(f"{prefix}attn.q_norm.weight", config.head_dim)
+        self.ones(f"{prefix}attn.k_norm.weight", config.head_dim)
+        self.matrix(f"{prefix}attn.gate.weight", inner, d)
+        self.matrix(f"{prefix}attn.o.weight", d, inner)
+
+    def kda(self, prefix: str, config: ModelConfig) -> None:
+        d, inner, rank = config.hidden_size, config.inner_size, config.gate_rank
+        self.matrix(f"{prefix}kda.qkv.weight", 3 * inner, d)
+        self.normal(f"{prefix}kda.conv.weight", 3 * inner, config.conv_width, scale=0.5)
+        self.matrix(f"{prefix}kda.f_a.weight", rank, d)
+        self.matrix(f"{prefix}kda.f_b.weight", inner, rank)
+        self.normal(f"{prefix}kda.dt_bias", inner, scale=1.0, mean=-3.0)
+        self.normal(f"{prefix}kda.A_log", config.num_heads, scale=0.3)
+        self.matrix(f"{prefix}kda.b.weight", config.num_heads, d)
+        self.matrix(f"{prefix}kda.g_a.weight", rank, d)
+        self.matrix(f"{prefix}kda.g_b.weight", inner, rank)
+        self.ones(f"{prefix}kda.o_norm.weight", config.head_dim)
+        self.matrix(f"{prefix}kda.o.weight", d, inner)
+
+    def layer(self, prefix: str, config: ModelConfig, kind: str) -> None:
+        d, f = config.hidden_size, config.intermediate_size
+        self.ones(f"{prefix}norm1.weight", d)
+        (self.kda if kind == "K" else self.attention)(prefix, config)
+        self.ones(f"{prefix}norm2.weight", d)
+        self.matrix(f"{prefix}mlp.gate_up.weight", 2 * f, d)
+        self.matrix(f"{prefix}mlp.down.weight", d, f)
+
+    def save(self, path: Path) -> None:
+        save_file({name: tensor.bfloat16().contiguous() for name, tensor in self.tensors.items()}, path)
+
+
+def write_random_weights(folder: Path, config: ModelConfig, draft: DraftConfig | None = None, seed: int = 0) -> Path:
+    """Write target, dspark and mtp checkpoints with their JSON configs into `folder`; returns `folder`."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = draft or DraftConfig(target_layer_ids=_taps(config))
+    v, d = config.vocab_size, config.hidden_size
+
+    target = _Maker(seed)
+    target.normal("embed.weight", v, d, scale=1.0)
+    for i, kind in enumerate(config.layer_types):
+        target.layer(f"layers.{i}.", config, kind)
+    target.ones("norm.weight", d)
+    target.matrix("lm_head.weight", v, d, scale=3.0)
+    target.save(folder / "target.safetensors")
+    config.save(folder / "target.json")
+
+    dspark = _Maker(seed + 1)
+    dspark.matrix("fc.weight", d, len(draft.target_layer_ids) * d)
+    dspark.ones("hidden_norm.weight", d)
+    dspark.matrix("w_last.weight", d, d)
+    dspark.normal("pos.weight", draft.block_size, d, scale=1.0)
+    dspark.layer("layer.", config, "A")
+    dspark.ones("norm.weight", d)
+    dspark.normal("markov.w1.weight", v, draft.markov_rank, scale=1.0)
+    dspark.matrix("markov.w2.weight", v, draft.markov_rank, scale=3.0)
+    dspark.save(folder / "dspark.safetensors")
+    draft.save(folder / "dspark.json")
+
+    mtp = _Maker(seed + 2)
+    mtp.ones("norm_h.weight", d)
+    mtp.ones("norm_e.weight", d)
+    mtp.matrix("fc.weight", d, 2 * d)
+    mtp.layer("layer.", config, "A")
+    mtp.ones("norm.weight", d)
+    mtp.save(folder / "mtp.safetensors")
+    DraftConfig(block_size=1, target_layer_ids=(len(config.layer_types) - 1,)).save(folder / "mtp.json")
+    return folder
+
+
+def _taps(config: ModelConfig) -> tuple[int, ...]:
+    """Three layers spread over the depth, the last one included."""
+    last = len(config.layer_types) - 1
+    return tuple(sorted({last // 4, last // 2, last}))
