@@ -1,0 +1,116 @@
+"""Command line: ``python -m engine.train STAGE``, the stages in the order of their names.
+
+data      read the text sources, train the tokenizer, write tokens and held-out files
+target    train the target model for --minutes
+drafters  let the target write rows for --generate-minutes, then train the draft heads
+gate      export the checkpoints to the weights folder and measure them
+export    export the target checkpoint with untrained draft heads, for a first trial
+all       data, target, drafters and gate one after the other; --minutes is the whole time
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+STAGES = ("data", "target", "drafters", "gate", "export", "all")
+# share of the whole time: target, rows written by the target, draft heads
+SHARES = (0.68, 0.04, 0.28)
+
+
+def parser() -> argparse.ArgumentParser:
+    command = argparse.ArgumentParser(
+        prog="python -m engine.train", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_argument("stage", choices=STAGES)
+    command.add_argument("--minutes", type=float, default=75.0, help="wall-clock budget")
+    command.add_argument(
+        "--generate-minutes", type=float, default=4.0,
+        help="stage drafters: time for the target's own rows; 0 keeps the rows of before",
+    )
+    command.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
+    command.add_argument("--ranks", type=int, default=2, help="training processes, one core each")
+    command.add_argument("--problems", type=int, default=100, help="held-out problems of the gate")
+    command.add_argument(
+        "--precision", choices=("auto", "float32", "bfloat16"), default="auto",
+        help="arithmetic of the matrix products; auto measures which is faster here",
+    )
+    command.add_argument("--work", type=Path, default=HERE / "work", help="tokens, checkpoints")
+    command.add_argument("--weights", type=Path, default=HERE.parent / "weights")
+    command.add_argument("--held-out", type=Path, default=HERE.parent / "heldout")
+    return command
+
+
+def whole(options: argparse.Namespace, arguments: list[str]) -> int:
+    """Stage ``all``: every stage with its share of the time; stops at the first failure."""
+    rest = [a for a in arguments if a != "all"]
+    target, generate, draft = (str(options.minutes * share) for share in SHARES)
+    for stage in (
+        ["data", *rest],
+        ["target", *rest, "--minutes", target],
+        ["drafters", *rest, "--minutes", draft, "--generate-minutes", generate],
+        ["gate", *rest],
+    ):
+        code = main(stage)
+        if code:
+            return code
+    return 0
+
+
+def main(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    from engine.train import corpora, ranks
+
+    if options.stage == "all":
+        return whole(options, arguments)
+    needed = {
+        "target": options.work / "train_code.npz",
+        "drafters": options.work / "target.pt",
+        "gate": options.work / "drafters.pt",
+        "export": options.work / "target.pt",
+    }.get(options.stage)
+    if needed is not None and not needed.exists():
+        print(f"{needed} not found: run the stage before '{options.stage}' first", file=sys.stderr)
+        return 2
+    if options.stage == "data":
+        from engine.train import data
+
+        try:
+            data.build(options.work, options.weights, options.held_out)
+        except corpora.MissingSource as error:
+            print(error, file=sys.stderr)
+            return 2
+    elif options.stage == "gate":
+        from engine.train import finish
+
+        finish.finish(options.work, options.weights, options.held_out, options.problems)
+    elif options.stage == "export":
+        from engine.train import export
+
+        export.export_target(options.work, options.weights)
+        export.untrained_drafters(options.weights)
+    elif not ranks.is_rank():
+        return ranks.launch(arguments, options.ranks)
+    elif options.stage == "target":
+        from engine.train import target
+
+        target.train(target.TargetRun(
+            work=options.work, budget=options.minutes * 60, resume=options.resume,
+            precision=options.precision,
+        ))
+    else:
+        from engine.train import drafters
+
+        drafters.train(drafters.DrafterRun(
+            work=options.work, weights=options.weights, budget=options.minutes * 60,
+            generate=options.generate_minutes * 60, resume=options.resume,
+            precision=options.precision,
+        ))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
