@@ -1,0 +1,1 @@
+"""Everything between a campaign file and measured rows."""

@@ -1,0 +1,120 @@
+"""Read campaign.yaml: what to measure, with a preset applied. Every fault is one line and names its place."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from engine.bench.stages import SMOKE, STAGES, Concurrency, Search, Stage
+from engine.config import WEIGHTS, ConfigError, EngineConfig
+from engine.csvio import SCHEMAS
+
+ROOT = SCHEMAS.parent.parent
+PRESETS = ("quick", "smoke")
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """A live campaign, ready to plan."""
+
+    path: Path
+    name: str
+    backend: str
+    preset: str
+    threads: int
+    cpu: int | None
+    seed: int
+    temperature: float
+    engine: EngineConfig
+    """Settings of every boot; lane and block size come from the arm."""
+    stages: dict[str, Stage]
+
+    def stage(self, name: str) -> Stage:
+        if name not in self.stages:
+            raise ConfigError(f"{self.path}: measure.stages: no {name!r}; it lists {', '.join(self.stages)}")
+        return self.stages[name]
+
+    def as_run(self, stage: str) -> dict:
+        """The settings of one stage as they ran, for the manifest."""
+        engine = {name: value for name, value in asdict(self.engine).items() if name not in ("weights", "lane", "block_size")}
+        return {
+            "stage": stage, **json.loads(json.dumps(asdict(self.stages[stage]))), "threads": self.threads, "seed": self.seed,
+            "temperature": self.temperature, "engine": engine,
+        }
+
+
+def load(path: Path, preset: str | None = None, weights: Path | None = None) -> Campaign:
+    """Parse and validate. `preset` and `weights` override the file.
+
+    The sizes in campaign.yaml belong to the preset that it names: another preset brings its own.
+    """
+    document = parse(path)
+    if "measure" not in document:
+        raise ConfigError(f"{path}: no `measure:` section, so this campaign is archived and cannot be measured")
+    measure = document["measure"]
+    chosen = preset or measure["preset"]
+    given = measure["stages"]
+    own = chosen == measure["preset"]
+    start = SMOKE if chosen == "smoke" else {name: kind() for name, kind in STAGES.items()}
+    stages = {name: override(start[name], given[name] or {}) if own else start[name] for name in STAGES if name in given}
+    for name, stage in stages.items():
+        cross_check(path, name, stage)
+    settings = dict(measure.get("engine") or {})
+    folder = Path(settings.pop("weights")) if "weights" in settings else WEIGHTS
+    folder = weights or (folder if folder.is_absolute() else ROOT / folder)
+    engine = EngineConfig(weights=folder, threads=measure["threads"], seed=measure["seed"], **settings)
+    return Campaign(
+        path=path, name=document["name"], backend=document["backend"], preset=chosen, threads=measure["threads"], cpu=measure.get("cpu"),
+        seed=measure["seed"], temperature=float(measure.get("temperature", 0.0)), engine=engine, stages=stages,
+    )
+
+
+def parse(path: Path) -> dict:
+    """campaign.yaml as data, checked against its schema."""
+    try:
+        document = yaml.safe_load(path.read_text("utf8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" line {mark.line + 1}:" if mark else ""
+        raise ConfigError(f"{path}:{line} not valid YAML: {getattr(error, 'problem', None) or error}") from None
+    schema = json.loads((SCHEMAS / "campaign.schema.json").read_text("utf8"))
+    fault = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
+    if fault:
+        raise ConfigError(f"{path}: {place(fault)}{explain(fault)}")
+    return document
+
+
+def place(fault: jsonschema.ValidationError) -> str:
+    dotted = ".".join(str(part) for part in fault.absolute_path)
+    return f"{dotted}: " if dotted else ""
+
+
+def explain(fault: jsonschema.ValidationError) -> str:
+    """The fault in one line, with what would be right where the schema's own message does not say it."""
+    if fault.validator == "additionalProperties":
+        known = fault.schema.get("properties", {})
+        unknown = [name for name in fault.instance if name not in known]
+        return f"unknown key {', '.join(map(repr, unknown))}; known: {', '.join(known)}"
+    return " ".join(fault.message.split())
+
+
+def override(stage: Stage, values: dict) -> Stage:
+    return replace(stage, **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def cross_check(path: Path, name: str, stage: Stage) -> None:
+    """Rules over two keys, which a schema cannot say."""
+    where = f"{path}: measure.stages.{name}"
+    if isinstance(stage, Concurrency) and max(stage.levels) > stage.num_prompts:
+        raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
+    if isinstance(stage, Search):
+        if stage.max_concurrency > stage.num_prompts:
+            raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many prompts; num_prompts is {stage.num_prompts}")
+        if stage.block_size not in stage.block_sizes:
+            raise ConfigError(f"{where}.block_size: the base {stage.block_size} must be among block_sizes {list(stage.block_sizes)}")

@@ -1,0 +1,212 @@
+"""What `engine.sweep` and `engine.search` share: flags, preparation, the dry run, and publishing the files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from engine import csvio, manifest
+from engine.bench import campaign as campaigns
+from engine.bench.campaign import PRESETS, Campaign
+from engine.bench.cells import Block
+from engine.bench.estimate import CostModel, minutes
+from engine.bench.lossless import lossless
+from engine.bench.progress import Progress
+from engine.bench.session import Session, describe
+from engine.bench.workloads import HeldOut
+from engine.config import ConfigError, ModelConfig
+from engine.fingerprint import fingerprint, short
+from engine.machine import Machine, Ticks, children_cpu_s, leave_cpu, load_average, quietest_cpu
+
+BAD_INPUT = 2
+
+
+def flags(program: str, description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser.add_argument("--campaign", required=True, type=Path, metavar="FILE", help="campaign.yaml with a `measure:` section")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
+    parser.add_argument("--preset", choices=PRESETS, help="sizes of the stages; the campaign's own where absent. smoke: seconds a stage, same code")
+    parser.add_argument("--weights", type=Path, metavar="DIR", help="weights folder in place of the campaign's")
+    parser.add_argument("--cpu", type=int, metavar="N", help="processor to pin the engine to; the campaign's, else the least busy one")
+    parser.add_argument("--dry-run", action="store_true", help="print cells, boots and estimated minutes, measure nothing")
+    parser.add_argument("--json", action="store_true", help="print the result (or the dry run) as one JSON object")
+    parser.add_argument("--log", type=Path, metavar="FILE", help="also write the progress lines here")
+    parser.add_argument("--quiet", action="store_true", help="no progress on the terminal")
+    return parser
+
+
+def guarded(main: Callable[[argparse.Namespace], int], args: argparse.Namespace, program: str) -> int:
+    """Bad input, a full disk and an unwritable folder: one line and exit code 2."""
+    try:
+        return main(args)
+    except (ConfigError, csvio.TableError) as error:
+        print(f"{program}: {error}", file=sys.stderr)
+    except OSError as error:
+        print(f"{program}: {error.filename or 'output'}: {error.strerror or error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"{program}: interrupted; nothing was written", file=sys.stderr)
+        return 130
+    return BAD_INPUT
+
+
+def load(args: argparse.Namespace) -> Campaign:
+    campaign = campaigns.load(args.campaign, args.preset, args.weights)
+    if not args.dry_run and args.out is None:
+        raise ConfigError("--out: a folder for the measured files is needed (or --dry-run)")
+    return campaign
+
+
+def dry_run(title: str, campaign: Campaign, blocks: Sequence[Block], as_json: bool) -> None:
+    """Cells, boots and minutes of a plan."""
+    costs = CostModel()
+    cells = [cell for block in blocks for cell in block.cells]
+    boots = sum(len(block.arms) for block in blocks)
+    seconds = sum(costs.block_s(block) for block in blocks)
+    if as_json:
+        print(json.dumps({
+            "command": title, "campaign": campaign.name, "preset": campaign.preset, "cells": len(cells), "boots": boots,
+            "estimated_minutes": round(seconds / 60, 2), "plan": [describe(cell) for cell in cells],
+        }, ensure_ascii=False))
+        return
+    for block in blocks:
+        print(f"block {block.number}: boots {', '.join(arm.label for arm in block.arms)} ({minutes(costs.block_s(block))})")
+        for cell in block.cells:
+            print(f"  {cell.stage}: {describe(cell)}")
+    stages = ", ".join(f"{name} {count}" for name, count in Counter(cell.stage for cell in cells).items())
+    print(f"{title}, preset {campaign.preset}: {len(cells)} cells ({stages}), {boots} boots, about {minutes(seconds)} on one thread")
+
+
+def writable(out: Path) -> None:
+    """Fail now rather than after the measurement."""
+    out.mkdir(parents=True, exist_ok=True)
+    probe = out / ".soundings.part"
+    probe.touch()
+    probe.unlink()
+
+
+def pinned_cpu(asked: int | None) -> int | None:
+    if asked is None:
+        return quietest_cpu()
+    allowed = os.sched_getaffinity(0)
+    if asked not in allowed:
+        raise ConfigError(f"--cpu: {asked} is not among the processors this process may use: {', '.join(map(str, sorted(allowed)))}")
+    return asked
+
+
+def command_line(argv: Sequence[str]) -> str:
+    """The command as one would type it in the repository root."""
+    root = f"{csvio.SCHEMAS.parent.parent}/"
+    return shlex.join(["python", "-m", *(word.removeprefix(root) for word in argv)])
+
+
+@dataclass
+class Run:
+    """One measuring command from its start to its files."""
+
+    campaign: Campaign
+    stage: str
+    """Key under measure.stages."""
+    argv: Sequence[str]
+    session: Session
+    hashes: dict[str, str]
+    cpu: int | None
+    begun: datetime
+    load_start: list[float]
+    ticks: Ticks | None
+    children_s: float
+
+    @classmethod
+    def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> "Run":
+        """Everything that can be wrong with the input is found here, before the first boot."""
+        weights = campaign.engine.weights
+        writable(args.out)
+        model = manifest.model_name(ModelConfig.load(weights / "target.json"))
+        manifest.tensors(weights / "target.safetensors")
+        from engine.model.tokenizer import Tokenizer
+
+        tokenizer = Tokenizer.load(weights)
+        held_out = HeldOut(lambda text: tokenizer.encode(text, bos=False), tokenizer.bos_token_id)
+        hashes = fingerprint()
+        load_start = load_average()
+        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
+        leave_cpu(cpu)
+        session = Session(campaign, stage, held_out, progress, short(hashes), model, Machine.read(), cpu, lambda token: tokenizer.decode([token]))
+        return cls(campaign, stage, argv, session, hashes, cpu, datetime.now().astimezone(), load_start, Ticks.read(cpu) if cpu is not None else None, children_cpu_s())
+
+    def shares(self) -> tuple[float | None, float | None]:
+        """(stolen by the hypervisor, used by other processes) of the pinned CPU's time so far."""
+        now = Ticks.read(self.cpu) if self.cpu is not None else None
+        if self.ticks is None or now is None or now.total_s <= self.ticks.total_s:
+            return None, None
+        total = now.total_s - self.ticks.total_s
+        other = now.busy_s - self.ticks.busy_s - (children_cpu_s() - self.children_s)
+        return share((now.steal_s - self.ticks.steal_s) / total), share(other / total)
+
+    def publish(self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict]) -> list[Path]:
+        """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys."""
+        session = self.session
+        if not any(point["status"] == "ok" for point in session.rows.points):
+            reasons = Counter(f"{point['status']}: {point['note']}" for point in session.rows.points)
+            raise ConfigError(f"no cell of {self.stage} finished, so nothing was written; {reasons.most_common(1)[0][0]}")
+        ended = datetime.now().astimezone()
+        steal, other = self.shares()
+        commit, dirty = manifest.git_state()
+        seconds = (ended - self.begun).total_seconds()
+        common = {
+            "schema": 1, "campaign": self.campaign.name, "command": command_line(self.argv), "config": self.campaign.as_run(self.stage),
+            "preset": self.campaign.preset, "commit": commit, "dirty": dirty, "code": short(self.hashes), "fingerprint": self.hashes,
+            "weights": manifest.weights_hashes(self.campaign.engine.weights), "versions": manifest.versions(),
+            "machine": manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), steal, other),
+            "threads": self.campaign.threads, "seeds": {"campaign": self.campaign.seed, **session.seeds},
+            "start": manifest.stamp(self.begun), "end": manifest.stamp(ended), "seconds": round(seconds, 3),
+            "thresholds_sha256": manifest.thresholds_sha256(), "model": manifest.model_section(self.campaign.engine.weights, session.info),
+            "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
+            "cost": {**{name: round(value, 3) for name, value in asdict(session.cost).items()}, "total_s": round(seconds, 3)},
+        }
+        if self.campaign.temperature == 0:
+            common["lossless"] = lossless(session.rows.points, session.rows.requests)
+        files: dict[Path, bytes] = {}
+        for name, (kind, rows) in tables.items():
+            content = csvio.render(kind, rows, name)
+            csvio.parse(kind, content, name)
+            files[out / name] = content
+            about = {**common, "file": name, "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content), **extra.get(name, {})}
+            files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
+        csvio.publish(files)
+        return list(files)
+
+
+def share(value: float) -> float:
+    return round(min(1.0, max(0.0, value)), 4)
+
+
+def tables_of(session: Session, points: str, suffix: str) -> dict[str, tuple[str, list[csvio.Row]]]:
+    return {
+        f"{points}.csv": ("points", session.rows.points),
+        f"requests_{suffix}.csv": ("requests", session.rows.requests),
+        f"steps_{suffix}.csv": ("steps", session.rows.steps),
+    }
+
+
+def closing(run: Run, files: Sequence[Path], as_json: bool, more: dict | None = None) -> None:
+    """The last lines of a run."""
+    cost = run.session.cost
+    failed = [point for point in run.session.rows.points if point["status"] != "ok"]
+    if as_json:
+        print(json.dumps({"files": [str(path) for path in files], "cost": asdict(cost), "cells_failed": len(failed), **(more or {})}, ensure_ascii=False))
+        return
+    say = run.session.progress.say
+    say(
+        f"{run.stage}: {cost.cells} cells, {cost.boots} boots, {cost.requests} requests ({cost.failed} failed) in {minutes(run.session.progress.elapsed_s)}: "
+        f"{minutes(cost.boot_s)} booting, {minutes(cost.cell_s)} measuring"
+    )
+    if failed:
+        say(f"{len(failed)} cells did not finish and are kept as rows: {dict(Counter(point['status'] for point in failed))}")

@@ -1,0 +1,126 @@
+"""The order of boots and cells of each stage. Pure: no engine, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, dspark
+from engine.bench.stages import Concurrency, Isl, Search, Stage, Window
+from engine.bench.workloads import Workload
+
+
+def turned(arms: Sequence[Arm], by: int) -> list[Arm]:
+    """Rotate by `by` places and reverse every second time, so that no arm keeps a place in the order."""
+    start = by % len(arms)
+    order = [*arms[start:], *arms[:start]]
+    return order[::-1] if by % 2 else order
+
+
+def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
+    """Per repeat: every arm boots, then content by content each arm once."""
+    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()))
+    traced = min(stage.block_sizes, key=lambda g: (abs(g - trace_block_size), g))
+    blocks = []
+    for repeat in range(stage.repeats):
+        cells = [
+            Cell("window", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat)
+            for turn, content in enumerate(stage.contents)
+            for arm in turned(arms, turn * 2 + repeat)
+        ]
+        content = "code" if "code" in stage.contents else stage.contents[0]
+        trace = next(cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == "dspark" and cell.workload.content == content)
+        blocks.append(Block(repeat, arms, tuple(cells), trace if repeat == stage.repeats - 1 else None))
+    return blocks
+
+
+def isl(stage: Isl) -> list[Block]:
+    """Per repeat: both lanes at every input length."""
+    arms = (PLAIN, dspark(stage.block_size))
+    workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder))
+    return [
+        Block(repeat, arms, tuple(
+            Cell("isl", arm, workload, length, stage.osl, 1, repeat)
+            for turn, length in enumerate(stage.ladder)
+            for arm in turned(arms, turn + repeat)
+        ))
+        for repeat in range(stage.repeats)
+    ]
+
+
+def concurrency(stage: Concurrency) -> list[Block]:
+    """Per repeat: both lanes at every level, the same requests each time."""
+    arms = (PLAIN, dspark(stage.block_size))
+    workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl)
+    return [
+        Block(repeat, arms, tuple(
+            Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat)
+            for turn, level in enumerate(stage.levels)
+            for arm in turned(arms, turn + repeat)
+        ))
+        for repeat in range(stage.repeats)
+    ]
+
+
+def search_cell(stage: Search, name: str, arm: Arm, repeat: int, in_boot_pass: int = 0) -> Cell:
+    workload = Workload("search", "mixed", stage.num_prompts, stage.isl)
+    return Cell(name, arm, workload, stage.isl, stage.osl, stage.max_concurrency, repeat, in_boot_pass)
+
+
+def pairs(stage: Search, name: str, arms: tuple[Arm, Arm], count: int, first_block: int, first_repeat: int) -> list[Block]:
+    """`count` blocks of two boots, each measured A B B A ... so that a linear drift cancels."""
+    blocks = []
+    for number in range(count):
+        repeat = first_repeat + number
+        cells = []
+        for turn in range(stage.passes):
+            order = arms if (turn + number) % 2 == 0 else arms[::-1]
+            cells += [search_cell(stage, name, arm, repeat, turn) for arm in order]
+        blocks.append(Block(first_block + number, arms, tuple(cells)))
+    return blocks
+
+
+def search_aa(stage: Search) -> list[Block]:
+    """The base against itself: the spread of these pairs is the noise."""
+    base = (dspark(stage.block_size, "base-a"), dspark(stage.block_size, "base-b"))
+    return pairs(stage, "aa", base, stage.aa_pairs, 0, 0)
+
+
+def candidates(stage: Search) -> list[Arm]:
+    return [PLAIN, *(dspark(g) for g in stage.block_sizes if g != stage.block_size), *([MTP] if stage.mtp else [])]
+
+
+def search_window(stage: Search) -> list[Block]:
+    """Base, two candidates, base, two candidates, ..., base: every candidate has a base cell beside it."""
+    base = dspark(stage.block_size, "base")
+    arms = candidates(stage)
+    blocks = []
+    for repeat in range(stage.window_repeats):
+        order = turned(arms, repeat)
+        cells, base_pass = [search_cell(stage, "window", base, repeat)], 1
+        for i in range(0, len(order), 2):
+            cells += [search_cell(stage, "window", arm, repeat) for arm in order[i : i + 2]]
+            cells.append(search_cell(stage, "window", base, repeat, base_pass))
+            base_pass += 1
+        blocks.append(Block(stage.aa_pairs + repeat, (base, *arms), tuple(cells)))
+    return blocks
+
+
+def search_confirm(stage: Search, winner: Arm) -> list[Block]:
+    """Base and winner on fresh boots and prompts that no earlier stage has seen, where the held-out text has enough."""
+    arms = (dspark(stage.block_size, "base"), Arm("winner", winner.lane, winner.block_size))
+    done = stage.aa_pairs + stage.window_repeats
+    return pairs(stage, "confirm", arms, stage.confirm_pairs, done, max(stage.aa_pairs, stage.window_repeats))
+
+
+def blocks_of(name: str, stage: Stage) -> list[Block]:
+    """Every block of a stage, for the estimate; the search's last ones stand in for a winner not yet known."""
+    match stage:
+        case Window():
+            return window(stage)
+        case Isl():
+            return isl(stage)
+        case Concurrency():
+            return concurrency(stage)
+        case Search():
+            return [*search_aa(stage), *search_window(stage), *search_confirm(stage, dspark(stage.block_size))]
+    raise ValueError(name)

@@ -1,0 +1,74 @@
+"""Parameters of each stage. The defaults are the preset `quick`; `smoke` runs the same code in seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONTENTS = ("arith", "code", "en", "zh")
+
+
+@dataclass(frozen=True)
+class Window:
+    """Block size by content, one request at a time."""
+
+    contents: tuple[str, ...] = CONTENTS
+    block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    mtp: bool = True
+    isl: int = 128
+    osl: int = 64
+    num_prompts: int = 4
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Isl:
+    """Input length, nested by suffix, one request at a time."""
+
+    content: str = "code"
+    block_size: int = 3
+    ladder: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
+    osl: int = 48
+    num_prompts: int = 2
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Concurrency:
+    """The same requests at every number of requests in flight."""
+
+    block_size: int = 3
+    levels: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    isl: int = 128
+    osl: int = 32
+    num_prompts: int = 48
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Search:
+    """Base against base, the verify window at one matched load, then base and winner on fresh boots."""
+
+    block_size: int = 3
+    """The base: lane dspark at this block size."""
+    block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
+    mtp: bool = False
+    max_concurrency: int = 4
+    isl: int = 128
+    osl: int = 32
+    num_prompts: int = 16
+    aa_pairs: int = 4
+    passes: int = 2
+    window_repeats: int = 2
+    confirm_pairs: int = 3
+
+
+Stage = Window | Isl | Concurrency | Search
+STAGES: dict[str, type[Stage]] = {"search": Search, "window": Window, "isl": Isl, "concurrency": Concurrency}
+SWEEPS = ("window", "isl", "concurrency")
+
+SMOKE: dict[str, Stage] = {
+    "search": Search(block_sizes=(1, 3), osl=8, isl=32, num_prompts=4, max_concurrency=2, aa_pairs=2, passes=1, window_repeats=2, confirm_pairs=2),
+    "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1),
+    "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1),
+    "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
+}

@@ -1,0 +1,135 @@
+"""One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
+
+Orders: `boot` {config}, `run` {requests, max_concurrency, trace}; the end of the input ends the process. Answers: {"ok": ...} or {"error": kind, "message": ...}.
+Nothing heavy is imported before the process is pinned and its thread count is fixed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from engine.bench.client import LoopResult, closed_loop
+from engine.config import ConfigError, EngineConfig, SamplingParams
+from engine.types import Request, RequestRecord, StepRecord
+
+Order = dict[str, Any]
+
+
+def real_engine(config: EngineConfig) -> Any:
+    import torch
+
+    torch.set_num_threads(config.threads)
+    from engine.engine import Engine
+
+    return Engine(config)
+
+
+def error_kind(error: BaseException) -> str:
+    """oom or crash, as the points' status says it."""
+    text = str(error).lower()
+    if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
+        return "oom"
+    return "crash"
+
+
+def request_of(order: Order, trace: bool) -> Request:
+    sampling = SamplingParams(**order["sampling"])
+    more = {"trace": True} if trace else {}
+    return Request(order["request_id"], tuple(order["prompt_ids"]), sampling, **more)
+
+
+def request_answer(record: RequestRecord, start: float) -> dict:
+    def after(stamp: float | None) -> float | None:
+        return None if stamp is None else stamp - start
+
+    return {
+        "request_id": record.request_id, "isl": record.isl, "token_ids": record.token_ids,
+        "queued_s": after(record.queued_s), "scheduled_s": after(record.scheduled_s), "first_token_s": after(record.first_token_s), "end_s": after(record.end_s),
+        # tokens of one round share a stamp: an emission
+        "emissions_s": [after(stamp) for stamp in sorted(set(record.token_times_s))],
+        "rounds": record.rounds, "drafted": record.drafted, "accepted": record.accepted,
+        "accepted_histogram": record.accepted_histogram, "finish_reason": record.finish_reason,
+        "trace": [{**asdict(one), "start_s": one.start_s - start} for one in record.trace],
+    }
+
+
+def step_answer(step: StepRecord, start: float) -> dict:
+    return {**asdict(step), "start_s": step.start_s - start}
+
+
+def run_answer(result: LoopResult) -> dict:
+    return {
+        "duration_s": result.end_s - result.start_s,
+        "requests": [request_answer(record, result.start_s) for record in result.requests],
+        "steps": [step_answer(step, result.start_s) for step in result.steps],
+    }
+
+
+class Worker:
+    """Carries out orders on one engine."""
+
+    def __init__(self, make_engine: Callable[[EngineConfig], Any]) -> None:
+        self.make_engine = make_engine
+        self.engine: Any = None
+
+    def boot(self, order: Order) -> dict:
+        config = dict(order["config"])
+        self.engine = self.make_engine(EngineConfig(**{**config, "weights": Path(config["weights"])}))
+        gc.collect()
+        gc.freeze()
+        return self.engine.server_info()
+
+    def run(self, order: Order) -> dict:
+        requests = [request_of(one, order.get("trace", False)) for one in order["requests"]]
+        self.engine.flush_cache()
+        # a collection in the middle of a cell is not the engine's time
+        gc.collect()
+        gc.disable()
+        try:
+            result = closed_loop(self.engine, requests, order["max_concurrency"])
+        finally:
+            gc.enable()
+        return run_answer(result)
+
+    def answer(self, order: Order) -> dict:
+        """Out of memory is an answer; every other fault of the engine ends the process with a traceback."""
+        try:
+            return {"ok": getattr(self, order["order"])(order)}
+        except ConfigError as error:
+            return {"error": "config", "message": str(error)}
+        except (MemoryError, RuntimeError) as error:
+            if error_kind(error) != "oom":
+                raise
+            return {"error": "oom", "message": " ".join(str(error).split())}
+
+
+def serve(worker: Worker, orders: TextIO, answers: TextIO) -> None:
+    """Answer until the input ends."""
+    for line in orders:
+        answers.write(json.dumps(worker.answer(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def main(make_engine: Callable[[EngineConfig], Any] = real_engine, argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m engine.bench.worker", description="One engine process of a measurement; started by engine.sweep and engine.search.")
+    parser.add_argument("--cpu", type=int, help="processor to pin this process to; not pinned when absent")
+    args = parser.parse_args(argv)
+    if args.cpu is not None:
+        os.sched_setaffinity(0, {args.cpu})
+    # whatever a library prints must not reach the pipe of answers
+    answers = os.fdopen(os.dup(1), "w", encoding="utf8")
+    os.dup2(2, 1)
+    serve(Worker(make_engine), sys.stdin, answers)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""Fingerprint of the code that measures: hashes of syntax trees, so that comments and layout do not count."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Programs beside the measuring path; a change in them cannot move a measured time.
+APART = ("engine/train/", "engine/generate.py", "engine/serve.py", "engine/gate.py", "kernels/bench")
+
+
+def modules(root: Path = ROOT) -> list[Path]:
+    """Python files of `engine` and `kernels` that take part in a measurement, sorted."""
+    found = [path for package in ("engine", "kernels") for path in (root / package).rglob("*.py")]
+    return sorted(path for path in found if not path.relative_to(root).as_posix().startswith(APART))
+
+
+def tree_hash(source: str) -> str:
+    """sha256 of a module's syntax tree without docstrings and positions."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            body = node.body
+            if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
+                node.body = body[1:]
+    return hashlib.sha256(ast.dump(tree).encode("utf8")).hexdigest()
+
+
+def fingerprint(root: Path = ROOT) -> dict[str, str]:
+    """Path relative to the root -> hash, for every measuring module."""
+    return {path.relative_to(root).as_posix(): tree_hash(path.read_text("utf8")) for path in modules(root)}
+
+
+def short(hashes: dict[str, str]) -> str:
+    """Twelve hex digits over all modules: the `code` column."""
+    whole = "".join(f"{name}={value}\n" for name, value in sorted(hashes.items()))
+    return hashlib.sha256(whole.encode("utf8")).hexdigest()[:12]

@@ -1,0 +1,106 @@
+"""What the machine is and how busy it was, read from the operating system."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import resource
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+CPUINFO = Path("/proc/cpuinfo")
+STAT = Path("/proc/stat")
+# Instruction sets that decide which matrix kernels run.
+ISA = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "avx_vnni", "asimd", "bf16", "i8mm", "sve")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The part of a machine that does not change while it runs."""
+
+    cpu: str
+    cores: int
+    memory_bytes: int
+    os: str
+    isa: tuple[str, ...]
+
+    @classmethod
+    def read(cls) -> "Machine":
+        fields: dict[str, str] = {}
+        if CPUINFO.exists():
+            for line in CPUINFO.read_text("utf8", errors="replace").splitlines():
+                key, _, value = line.partition(":")
+                fields.setdefault(key.strip(), value.strip())
+        flags = set((fields.get("flags") or fields.get("Features") or "").split())
+        return cls(
+            cpu=fields.get("model name") or platform.processor() or platform.machine(),
+            cores=os.cpu_count() or 1,
+            memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+            os=f"{platform.system()} {platform.release()}",
+            isa=tuple(name for name in ISA if name in flags),
+        )
+
+    @property
+    def host(self) -> str:
+        """Short hash, so that rows of two machines can be told apart without naming either."""
+        text = f"{self.cpu}|{self.cores}|{self.memory_bytes}|{self.os}"
+        return hashlib.sha256(text.encode("utf8")).hexdigest()[:8]
+
+
+def load_average() -> list[float]:
+    return [round(value, 2) for value in os.getloadavg()]
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Processor time of one CPU since boot, in seconds."""
+
+    total_s: float
+    busy_s: float
+    steal_s: float
+
+    @classmethod
+    def read(cls, cpu: int) -> "Ticks | None":
+        """None where the system does not say."""
+        if not STAT.exists():
+            return None
+        tick = os.sysconf("SC_CLK_TCK")
+        for line in STAT.read_text("utf8").splitlines():
+            name, *values = line.split()
+            if name == f"cpu{cpu}":
+                user, nice, system, idle, iowait, irq, softirq, steal = (int(value) / tick for value in values[:8])
+                busy = user + nice + system + irq + softirq
+                return cls(busy + idle + iowait + steal, busy, steal)
+        return None
+
+
+def children_cpu_s() -> float:
+    """Processor time of the child processes that have ended and been waited for, in seconds."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def quietest_cpu(window_s: float = 0.3) -> int | None:
+    """The allowed CPU that did least over a short window; None where CPUs cannot be pinned."""
+    if not hasattr(os, "sched_getaffinity"):
+        return None
+    allowed = sorted(os.sched_getaffinity(0), reverse=True)
+    before = {cpu: Ticks.read(cpu) for cpu in allowed}
+    time.sleep(window_s)
+
+    def busy(cpu: int) -> float:
+        start, end = before[cpu], Ticks.read(cpu)
+        return end.busy_s + end.steal_s - start.busy_s - start.steal_s if start and end else 0.0
+
+    return min(allowed, key=busy)
+
+
+def leave_cpu(cpu: int | None) -> None:
+    """Move this process off the CPU that is measured on, where there is another."""
+    if cpu is None:
+        return
+    others = os.sched_getaffinity(0) - {cpu}
+    if others:
+        os.sched_setaffinity(0, others)
