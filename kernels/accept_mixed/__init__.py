@@ -1,0 +1,1 @@
+"""Select the greedy or the sampled verdict row by row."""

@@ -1,0 +1,1 @@
+"""Blockwise rejection sampling."""

@@ -1,0 +1,1 @@
+"""Draft attention: a bidirectional block over its context."""

@@ -1,0 +1,1 @@
+"""Speculative rejection sampling along a chain of drafts."""

@@ -1,0 +1,1 @@
+"""Acceptance by shared Gumbel noise."""

@@ -1,0 +1,1 @@
+"""Attention of one new token a request over its paged keys and values."""

@@ -1,0 +1,64 @@
+"""Paged attention on CPU, position by position over exactly the tokens it sees.
+
+Each position is three calls whose shapes depend on its own length only. That is what makes a verify window
+bit-equal to decode steps: a longer, masked product may sum in another order.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.decode_attention.reference import CONTRACT, check_length, check_paging
+
+
+def token_rows(cache: torch.Tensor, pages: list[int], length: int, page_size: int) -> torch.Tensor:
+    """First `length` tokens [length, Hkv, D] float32 of a request; a view where its pages are consecutive."""
+    needed = -(-length // page_size)
+    first = pages[0]
+    if all(page == first + i for i, page in enumerate(pages[:needed])):
+        rows = cache.narrow(0, first * page_size, length)
+    else:
+        whole = cache.view(-1, page_size, *cache.shape[1:])
+        rows = whole[torch.tensor(pages[:needed])].flatten(0, 1)[:length]
+    return rows if rows.dtype is torch.float32 else rows.float()
+
+
+def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, first_length: int) -> torch.Tensor:
+    """Positions t = 0..W-1 over their first `first_length + t` tokens.
+
+    queries [W, Hkv, G, D], already scaled; keys, values [>= first_length + W - 1, Hkv, D]. Returns [W, Hkv, G, D].
+    """
+    o = torch.empty_like(queries)
+    keys = keys.permute(1, 2, 0)
+    values = values.transpose(0, 1)
+    for t, (query, out) in enumerate(zip(queries.unbind(), o.unbind())):
+        length = first_length + t
+        scores = torch.bmm(query, keys.narrow(2, 0, length))
+        torch.bmm(torch.softmax(scores, dim=-1), values.narrow(1, 0, length), out=out)
+    return o
+
+
+def decode_attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_table: torch.Tensor,
+    lengths: torch.Tensor,
+    *,
+    page_size: int,
+    scale: float,
+) -> torch.Tensor:
+    """Same semantics as the reference; a request's bits depend on its own tokens only."""
+    CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
+    batch, query_heads, dim = q.shape
+    check_paging("decode_attention", query_heads, k_cache, block_table, page_size)
+    kv_heads = k_cache.shape[1]
+    queries = (q * scale).view(batch, 1, kv_heads, query_heads // kv_heads, dim)
+    outputs = []
+    for request, (pages, length) in enumerate(zip(block_table.tolist(), lengths.tolist())):
+        check_length("decode_attention", request, length, block_table, page_size)
+        keys = token_rows(k_cache, pages, length, page_size)
+        values = token_rows(v_cache, pages, length, page_size)
+        outputs.append(attend(queries[request], keys, values, length))
+    o = outputs[0] if batch == 1 else torch.cat(outputs)
+    return o.view(batch, query_heads, dim)

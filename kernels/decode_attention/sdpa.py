@@ -1,0 +1,32 @@
+"""Paged decode attention through torch's `scaled_dot_product_attention`, for comparison in `kernels.bench`.
+
+Not in the registry's rules: on CPU it is slower than three small products at every context tried, and it chooses its
+own blocking of the keys, so its bits are nobody's contract.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.decode_attention.cpu import token_rows
+
+
+def decode_attention(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    block_table: torch.Tensor,
+    lengths: torch.Tensor,
+    *,
+    page_size: int,
+    scale: float,
+) -> torch.Tensor:
+    """Same semantics as the reference, to rounding."""
+    outputs = []
+    for query, pages, length in zip(q.unbind(), block_table.tolist(), lengths.tolist()):
+        keys = token_rows(k_cache, pages, length, page_size).transpose(0, 1)[None]
+        values = token_rows(v_cache, pages, length, page_size).transpose(0, 1)[None]
+        outputs.append(
+            torch.nn.functional.scaled_dot_product_attention(query[None, :, None], keys, values, scale=scale, enable_gqa=True)[0, :, 0]
+        )
+    return torch.stack(outputs)

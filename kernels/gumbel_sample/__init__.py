@@ -1,0 +1,1 @@
+"""Gumbel-max sampling of rows with counter-based noise."""

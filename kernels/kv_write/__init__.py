@@ -1,0 +1,1 @@
+"""Write keys and values into the token pool."""

@@ -1,0 +1,1 @@
+"""One greedy step of the Markov draft head."""

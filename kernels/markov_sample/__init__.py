@@ -1,0 +1,1 @@
+"""One sampling step of the Markov draft head."""

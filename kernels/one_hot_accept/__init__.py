@@ -1,0 +1,1 @@
+"""Rejection sampling for drafts that came without a distribution."""

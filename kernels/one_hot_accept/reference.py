@@ -1,0 +1,51 @@
+"""Rejection sampling for drafts without a distribution, in float32."""
+
+from __future__ import annotations
+
+import torch
+
+from kernels.chain_accept.reference import inverse_cdf
+from kernels.contract import Contract, check_probabilities
+from kernels.greedy_accept.reference import candidate_count, check_window
+
+CONTRACT = Contract(
+    "one_hot_accept", p="B W V | f32", drafts="B G | int", u="B G | f32", u_final="B | f32", verify_lens="B | int"
+)
+
+
+def one_hot_accept(
+    p: torch.Tensor,
+    drafts: torch.Tensor,
+    u: torch.Tensor,
+    u_final: torch.Tensor,
+    verify_lens: torch.Tensor | None = None,
+    debug: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """`chain_accept` with q one-hot at the draft: accept x_i with probability p_i(x_i), else sample p_i without x_i.
+
+    For drafters that propose tokens deterministically (lookup, greedy drafts). p [B, γ + 1, V]; drafts [B, γ] int64;
+    u [B, γ], u_final [B] in (0, 1); verify_lens and debug as `chain_accept`. Returns correct [B], bonus [B] int64.
+    Source: Leviathan et al., 2023, with a degenerate proposal.
+    """
+    sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    check_window("one_hot_accept", sizes["G"], sizes["W"], verify_lens)
+    correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
+    bonus = torch.zeros_like(correct)
+    for request in range(sizes["B"]):
+        candidates = candidate_count(drafts, request, verify_lens)
+        if debug:
+            check_probabilities("one_hot_accept", "p", p[request, : candidates + 1])
+        accepted = 0
+        weights = p[request, candidates]
+        while accepted < candidates:
+            token = int(drafts[request, accepted])
+            if not bool(u[request, accepted] < p[request, accepted, token]):
+                weights = p[request, accepted].clone()
+                weights[token] = 0.0
+                if float(weights.sum()) <= 0.0:
+                    weights = p[request, accepted]
+                break
+            accepted += 1
+        correct[request] = accepted
+        bonus[request] = inverse_cdf(weights, u_final[request])
+    return correct, bonus

@@ -1,0 +1,1 @@
+"""Counter-based uniforms: the same numbers on every backend, for every batch composition."""

@@ -1,0 +1,1 @@
+"""Causal attention of a stretch of prompt over paged keys and values."""

@@ -1,0 +1,1 @@
+"""Lowest id of the largest logit in each row."""

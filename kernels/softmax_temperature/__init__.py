@@ -1,0 +1,1 @@
+"""Softmax with a temperature a row."""

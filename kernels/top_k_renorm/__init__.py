@@ -1,0 +1,1 @@
+"""Keep the k most likely tokens and renormalise."""

@@ -1,0 +1,1 @@
+"""Keep the smallest head of the distribution that holds top_p mass and renormalise."""

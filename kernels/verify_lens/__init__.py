@@ -1,0 +1,1 @@
+"""Length scheduler of the verify window."""

@@ -1,0 +1,1 @@
+"""Compact verify window from drafts of unequal length."""

@@ -1,0 +1,1 @@
+"""Scatter compact verify rows back to a rectangle."""
