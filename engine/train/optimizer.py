@@ -46,8 +46,10 @@ def uses_muon(name: str, parameter: Tensor) -> bool:
 
 def split_rows(name: str, rows: int) -> list[int]:
     """Packed projections are orthogonalised part by part."""
-    if name.endswith("qkv.weight"):
-        return [256, 256, 256] if rows == 768 else [256, 128, 128]
+    if name.endswith("kda.qkv.weight"):
+        return [rows // 3] * 3
+    if name.endswith("attn.qkv.weight"):  # two query heads share a key and a value head
+        return [rows // 2, rows // 4, rows // 4]
     if name.endswith("gate_up.weight"):
         return [rows // 2, rows // 2]
     return [rows]
