@@ -1,0 +1,119 @@
+"""Shown factors must give the shown result: declared equations, and the digits it takes.
+
+An equation such as `win.ratio = win.accept_factor * win.step_factor` is declared in a section's front matter (`closes:`). A reader who computes the
+right side from the digits shown must arrive at the digits shown on the left; digits are added to the terms until this is so.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Callable
+
+from workflow.page.format import Formatter, exact, round_half_even
+
+TOKEN = re.compile(r"\s*([A-Za-z_][\w.\-]*|\d+(?:\.\d+)?|[-+*/()=])")
+MOST_EXTRA = 4
+
+
+class ClosesError(ValueError):
+    """An equation that cannot be read, or that no number of digits closes."""
+
+
+@dataclass(frozen=True)
+class Equation:
+    """`result = expression` over fact keys and plain constants."""
+
+    text: str
+    result: str
+    terms: tuple[str, ...]
+    tokens: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Equation":
+        tokens = tuple(TOKEN.findall(text))
+        if "".join(tokens) != "".join(text.split()):
+            raise ClosesError(f"closes: cannot read {text!r}; write `key = key * key` with + - * / ( )")
+        if len(tokens) < 3 or tokens[1] != "=" or not is_key(tokens[0]) or "=" in tokens[2:]:
+            raise ClosesError(f"closes: {text!r} is not of the form `key = expression`")
+        terms = tuple(dict.fromkeys(token for token in tokens[2:] if is_key(token)))
+        return cls(text, tokens[0], terms, tokens[2:])
+
+    def evaluate(self, value: Callable[[str], Decimal]) -> Decimal:
+        result, rest = _sum(list(self.tokens), value)
+        if rest:
+            raise ClosesError(f"closes: cannot read {self.text!r} from {rest[0]!r} on")
+        return result
+
+
+def is_key(token: str) -> bool:
+    return bool(re.match(r"[A-Za-z_]", token))
+
+
+def _sum(tokens: list[str], value) -> tuple[Decimal, list[str]]:
+    total, tokens = _product(tokens, value)
+    while tokens and tokens[0] in "+-":
+        sign, (right, tokens) = tokens[0], _product(tokens[1:], value)
+        total = total + right if sign == "+" else total - right
+    return total, tokens
+
+
+def _product(tokens: list[str], value) -> tuple[Decimal, list[str]]:
+    total, tokens = _atom(tokens, value)
+    while tokens and tokens[0] in "*/":
+        sign, (right, tokens) = tokens[0], _atom(tokens[1:], value)
+        total = total * right if sign == "*" else total / right
+    return total, tokens
+
+
+def _atom(tokens: list[str], value) -> tuple[Decimal, list[str]]:
+    if not tokens:
+        raise ClosesError("closes: the equation ends too early")
+    head, rest = tokens[0], tokens[1:]
+    if head == "(":
+        inner, rest = _sum(rest, value)
+        if not rest or rest[0] != ")":
+            raise ClosesError("closes: a parenthesis is not closed")
+        return inner, rest[1:]
+    if is_key(head):
+        return value(head), rest
+    if head[0].isdigit():
+        return Decimal(head), rest
+    raise ClosesError(f"closes: unexpected {head!r}")
+
+
+def closed(equation: Equation, formatter: Formatter, fact) -> bool:
+    """Whether the shown terms give the shown result."""
+    result = fact(equation.result)
+    shown = formatter.number(result)
+    from_terms = equation.evaluate(lambda key: formatter.number(fact(key)))
+    decimals = max(0, -formatter.step(result).as_tuple().exponent)
+    return round_half_even(from_terms, decimals) == shown
+
+
+def widen(formatter: Formatter, equations: list[Equation], fact) -> Formatter:
+    """A formatter with as many more digits as the equations need.
+
+    `fact(key)` returns a Fact that is not missing. Equations over missing facts must be left out by the caller. Raises ClosesError when an equation
+    does not hold for the unrounded values, or not within four more digits.
+    """
+    for equation in equations:
+        unrounded = equation.evaluate(lambda key: exact(fact(key).value))
+        truth = exact(fact(equation.result).value)
+        if abs(unrounded - truth) > max(abs(truth), Decimal(1)) * Decimal("1e-6"):
+            raise ClosesError(f"closes: {equation.text!r} does not hold: the right side is {float(unrounded):.6g}, the left {float(truth):.6g}")
+        for _ in range(MOST_EXTRA + 1):
+            if closed(equation, formatter, fact):
+                break
+            extra = dict(formatter.extra)
+            for key in equation.terms:
+                extra[key] = extra.get(key, 0) + 1
+            formatter = replace(formatter, extra=extra)
+        else:
+            raise ClosesError(f"closes: {equation.text!r} does not close within {MOST_EXTRA} more digits")
+    # a later equation may have widened a result of an earlier one
+    for equation in equations:
+        if not closed(equation, formatter, fact):
+            raise ClosesError(f"closes: {equation.text!r} and another equation cannot both close; give them fewer keys in common")
+    return formatter

@@ -1,0 +1,126 @@
+"""The sections of the page: one Markdown file a language, front matter first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+from workflow.page.closes import ClosesError, Equation
+from workflow.page.dialect import Node, parse
+from workflow.page.errors import PageError, Problem
+from workflow.page.words import TEMPLATES
+
+FIELDS = {"slug", "title", "needs", "plates", "closes"}
+NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
+FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
+ID_LINE = re.compile(r"^\{#([\w-]+)")
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section in one language, parsed but not spliced."""
+
+    path: Path
+    root: Path
+    slug: str
+    title: str
+    needs: tuple[str, ...]
+    plates: tuple[str, ...]
+    equations: tuple[Equation, ...]
+    source: str
+    offset: int
+    """Lines of the file above the source."""
+
+    @property
+    def file(self) -> str:
+        """Path for messages, relative to the repository."""
+        return str(self.path.relative_to(self.root))
+
+    @cached_property
+    def tree(self) -> tuple[Node, ...]:
+        return parse(self.source, self.file, self.offset)
+
+    @cached_property
+    def title_tree(self) -> tuple[Node, ...]:
+        return parse(self.title, self.file, 2)
+
+    def line_of(self, block: str | None) -> int:
+        """Line of the file where a block's id stands; 1 when unknown."""
+        for number, line in enumerate(self.source.splitlines(), start=self.offset + 1):
+            match = ID_LINE.match(line)
+            if match and match.group(1) == block:
+                return number
+        return 1
+
+    def line_with(self, text: str, block: str | None) -> int:
+        """First line from the block's id on that holds a text, else the block's line."""
+        start = self.line_of(block)
+        for number, line in enumerate(self.source.splitlines(), start=self.offset + 1):
+            if number >= start and text in line:
+                return number
+        return start
+
+
+def load_section(path: Path, root: Path) -> Section:
+    """Raises PageError on a bad name or front matter."""
+    file = str(path.relative_to(root))
+    text = path.read_text("utf8")
+    name, front = NAME.fullmatch(path.name), FRONT.match(text)
+    if not name:
+        raise PageError.at(file, 0, "a content file is named NN-slug.md", "front matter")
+    if not front:
+        raise PageError.at(file, 1, "starts with front matter between two lines `---`", "front matter")
+    try:
+        data = yaml.safe_load(front.group(1)) or {}
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        raise PageError.at(file, (mark.line if mark else 0) + 2, f"not valid YAML: {getattr(error, 'problem', error)}", "front matter") from None
+    if unknown := set(data) - FIELDS:
+        raise PageError.at(file, 1, f"unknown field {', '.join(sorted(unknown))}; there are: {', '.join(sorted(FIELDS))}", "front matter")
+    if data.get("slug") != name.group(2):
+        raise PageError.at(file, 1, f"slug is {data.get('slug')!r}, the file name says {name.group(2)!r}", "front matter")
+    if not str(data.get("title", "")).strip():
+        raise PageError.at(file, 1, "title is missing", "front matter")
+    try:
+        equations = tuple(Equation.parse(line) for line in data.get("closes") or ())
+    except ClosesError as error:
+        raise PageError.at(file, 1, str(error), "closes") from None
+    return Section(path, root, data["slug"], str(data["title"]), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
+                   text[front.end() :], text[: front.end()].count("\n"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Content:
+    """All sections of a language pair, in the order of their numbers."""
+
+    sections: dict[str, list[Section]]
+    """Language -> sections."""
+
+    @classmethod
+    def load(cls, templates: Path = TEMPLATES) -> "Content":
+        root = templates.parent
+        sections, problems = {}, []
+        for language in ("en", "zh"):
+            folder = templates / "content" / language
+            sections[language] = [load_section(path, root) for path in sorted(folder.glob("*.md"))]
+        names = {language: {section.path.name: section for section in found} for language, found in sections.items()}
+        for language, other in (("en", "zh"), ("zh", "en")):
+            for name, section in names[language].items():
+                if name not in names[other]:
+                    problems.append(Problem(section.file, 0, "parity", f"has no twin content/{other}/{name}"))
+        if problems:
+            raise PageError(*problems)
+        return cls(sections)
+
+    @property
+    def slugs(self) -> list[str]:
+        return [section.slug for section in self.sections["en"]]
+
+    @property
+    def plates(self) -> list[str]:
+        """Plate ids in the order of the page."""
+        return list(dict.fromkeys(plate for section in self.sections["en"] for plate in section.plates))

@@ -1,0 +1,70 @@
+"""Walking a rendered page: which language an element speaks, and what stands around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lxml import html
+from lxml.html import HtmlElement
+
+EXEMPT = {"code", "pre", "script", "style", "time", "kbd", "samp"}
+"""Elements whose text is not prose: hashes, commands, paths, stamps."""
+BLOCKS = {"p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "figcaption", "caption", "summary", "blockquote", "aside", "div", "section", "figure", "header",
+          "footer", "nav", "main", "body", "table", "ul", "ol", "dl", "details", "title", "meta", "text", "desc"}  # fmt: skip
+SPOKEN = ("alt", "title", "aria-label", "placeholder", "content")
+"""Attributes that are read out or shown."""
+
+
+def parse(page: str) -> HtmlElement:
+    return html.document_fromstring(page)
+
+
+def tag(node) -> str:
+    return node.tag.split("}")[-1].lower() if isinstance(node.tag, str) else ""
+
+
+def ancestors(node) -> Iterator[HtmlElement]:
+    """The element itself and everything around it."""
+    while node is not None:
+        yield node
+        node = node.getparent()
+
+
+def language(node) -> str:
+    """en or zh, from the nearest lang."""
+    for element in ancestors(node):
+        if lang := element.get("lang"):
+            return "zh" if lang.startswith("zh") else "en"
+    return "en"
+
+
+def texts(root: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
+    """Every piece of text with the element it belongs to."""
+    for node in root.iter():
+        if not tag(node):
+            continue
+        if node.text and node.text.strip():
+            yield node, node.text
+        for child in node:
+            if child.tail and child.tail.strip():
+                yield node, child.tail
+
+
+def spoken(node) -> Iterator[tuple[str, str]]:
+    """Attributes of an element that are words; of a meta only those that describe the page."""
+    for name in SPOKEN:
+        value = node.get(name)
+        if not value or (name == "content" and not re.match(r"description|og:(title|description|image:alt)|citation_title", node.get("name") or node.get("property") or "")):
+            continue
+        yield name, value
+
+
+def block_of(node) -> HtmlElement:
+    """The nearest block around an element."""
+    return next((element for element in ancestors(node) if tag(element) in BLOCKS), node)
+
+
+def anchor_of(node) -> str | None:
+    """The nearest id around an element: what a message can point at."""
+    return next((element.get("id") for element in ancestors(node) if element.get("id")), None)

@@ -1,0 +1,237 @@
+"""How a fact is written. The only place where a number becomes text.
+
+Both languages are written from one rounded decimal (half-even), so they cannot show different digits. Decimals by kind:
+
+=============  =====================================================================
+ratio          2, then `×` / ` 倍`
+percent        1, then `%`; points: 1, then `points` / ` 个百分点`
+duration       3 significant digits, integers in full; rate the same
+length         2 (accept length, tokens a round)
+probability    2
+count          integer, grouped by comma; a count that is not whole: 3 significant digits
+bytes          3 significant digits in decimal kB, MB, GB
+=============  =====================================================================
+
+A fact with an interval never shows decimals finer than the second digit of its half width. A digit plan (see closes.py) adds digits where a
+shown product would not follow from its shown factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING
+
+from babel import Locale
+from babel.numbers import format_decimal
+
+from workflow.page.words import Words
+
+if TYPE_CHECKING:
+    from workflow.derive.fact import Fact
+
+NBSP, NARROW, MINUS = "\u00a0", "\u202f", "\u2212"
+RANGE = {"en": "–", "zh": "～"}
+DECIMALS = {"ratio": 2, "percent": 1, "points": 1, "length": 2, "probability": 2}
+SIGNIFICANT = 3
+PREFIXES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
+FORMATS = ("bare", "signed", "abs", "ci", "short")
+LOCALES = {"en": Locale("en"), "zh": Locale("zh")}
+
+UNITS = {
+    "tokens/s": ("tok/s", "tok/s"),
+    "token/s": ("tok/s", "tok/s"),
+    "tokens/step": ("tokens/step", "token/步"),
+    "tokens/round": ("tokens/round", "token/轮"),
+    "tokens": ("tokens", "token"),
+    "token": ("tokens", "token"),
+    "min": ("min", "分钟"),
+    "minute": ("min", "分钟"),
+    "s": ("s", "s"),
+    "second": ("s", "s"),
+    "ms": ("ms", "ms"),
+    "millisecond": ("ms", "ms"),
+    "byte": ("B", "B"),
+    "request": ("requests", "个请求"),
+    "requests": ("requests", "个请求"),
+}
+"""Unit as a fact names it -> as English and Chinese write it. Counts (of boots, cells, tokens) are bare: the noun stands in the prose."""
+COUNTED = {"count", "length", "probability", "label"}
+"""Kinds whose unit the sentence says, not the number."""
+
+
+class FormatError(ValueError):
+    """A fact that cannot be written as asked."""
+
+
+def exact(value: float | int) -> Decimal:
+    """The shortest decimal that reads back as this number."""
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def quantum(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
+
+
+def round_half_even(value: Decimal, decimals: int) -> Decimal:
+    """Rounded, and never a negative zero."""
+    rounded = value.quantize(quantum(decimals), rounding=ROUND_HALF_EVEN)
+    return rounded.copy_abs() if not rounded else rounded
+
+
+def significant_decimals(value: Decimal, digits: int) -> int:
+    """Decimals that show `digits` significant digits; integers are always shown in full."""
+    if not value:
+        return 0
+    decimals = max(0, digits - 1 - value.adjusted())
+    rounded = round_half_even(value, decimals)
+    # 99.96 rounds up to 100.0, which has one digit too many
+    return max(0, decimals - 1) if rounded and rounded.adjusted() > value.adjusted() and decimals else decimals
+
+
+def interval_decimals(lo: float | None, hi: float | None) -> int | None:
+    """Decimals of the second digit of the half width, or None without an interval."""
+    if lo is None or hi is None or not hi > lo:
+        return None
+    half = exact((hi - lo) / 2)
+    return max(0, 1 - half.adjusted())
+
+
+@dataclass(frozen=True)
+class Formatter:
+    """Facts to text. `extra` adds decimals to keys whose shown product would not close otherwise."""
+
+    words: Words
+    extra: dict[str, int] = field(default_factory=dict)
+    names: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Label values -> {en, zh}."""
+
+    def __call__(self, fact: "Fact", language: str, fmt: str | None = None) -> str:
+        """`1.68×` / `1.68 倍`. fmt: bare, signed, abs, ci, short. Raises FormatError."""
+        if fact.value is None:
+            raise FormatError(f"{fact.key} is missing: {fact.reason}")
+        if fmt is not None and fmt not in FORMATS:
+            raise FormatError(f"unknown format {fmt!r}; there are: {', '.join(FORMATS)}")
+        if fact.kind == "label" or isinstance(fact.value, str):
+            return self.label(fact, language)
+        if fmt == "short":
+            return self._short(fact, language)
+        number, suffix = self.number(fact), self.suffix(fact, language)
+        if fmt == "abs":
+            number = number.copy_abs()
+        text = self.digits(number, language)
+        if fmt == "signed" and number > 0:
+            text = "+" + text
+        if fmt == "bare":
+            return text
+        text += suffix
+        return f"{text}{self._interval(fact, language, suffix)}" if fmt == "ci" else text
+
+    def number(self, fact: "Fact") -> Decimal:
+        """The shown decimal, the same in every language (bytes: in the shown prefix)."""
+        value, decimals = self._scaled(fact)
+        return round_half_even(value, decimals)
+
+    def step(self, fact: "Fact") -> Decimal:
+        """The unit of the last shown digit."""
+        return quantum(self._scaled(fact)[1])
+
+    def _scaled(self, fact: "Fact") -> tuple[Decimal, int]:
+        value = exact(fact.value)
+        if fact.kind == "bytes":
+            value /= next((size for size, _ in PREFIXES if abs(value) >= size), 1)
+            decimals = significant_decimals(value, SIGNIFICANT)
+        elif fact.kind == "count":
+            decimals = 0 if value == value.to_integral_value() else significant_decimals(value, SIGNIFICANT)
+        elif fact.kind in DECIMALS:
+            # a small effect keeps one significant digit: 0.004× rather than 0.00×
+            least = DECIMALS[fact.kind]
+            decimals = min(least + 3, max(least, significant_decimals(value, 1)))
+        elif value == value.to_integral_value() and isinstance(fact.value, int):
+            decimals = 0
+        else:
+            decimals = significant_decimals(value, SIGNIFICANT)
+        if fact.kind not in ("bytes", "count") and (known := interval_decimals(fact.lo, fact.hi)) is not None:
+            decimals = min(decimals, known)
+        return value, decimals + self.extra.get(fact.key, 0)
+
+    def suffix(self, fact: "Fact", language: str) -> str:
+        """Unit as it follows the digits, its space included."""
+        chinese = language == "zh"
+        if fact.kind == "ratio":
+            return f"{NBSP}倍" if chinese else "×"
+        if fact.kind == "percent":
+            return "%"
+        if fact.kind == "points":
+            return f"{NBSP}个百分点" if chinese else f"{NBSP}points"
+        if fact.kind == "bytes":
+            size = abs(exact(fact.value))
+            return NBSP + next((name for least, name in PREFIXES if size >= least), "B")
+        if fact.kind in COUNTED or not fact.unit:
+            return ""
+        unit = UNITS.get(fact.unit, (fact.unit, fact.unit))[chinese]
+        return NBSP + unit
+
+    def digits(self, number: Decimal, language: str) -> str:
+        """Grouped digits with a true minus sign."""
+        decimals = max(0, -number.as_tuple().exponent)
+        pattern = "#,##0" + ("." + "0" * decimals if decimals else "")
+        return format_decimal(number, format=pattern, locale=LOCALES[language]).replace("-", MINUS)
+
+    def _interval(self, fact: "Fact", language: str, suffix: str) -> str:
+        if fact.lo is None or fact.hi is None:
+            return ""
+        decimals = self._scaled(fact)[1]
+        lo, hi = (self.digits(round_half_even(exact(end), decimals), language) for end in (fact.lo, fact.hi))
+        if language == "zh":
+            return f"（{lo}{RANGE['zh']}{hi}）"
+        dash = " to " if lo.startswith(MINUS) or hi.startswith(MINUS) else RANGE["en"]
+        return f" ({lo}{dash}{hi})"
+
+    def _short(self, fact: "Fact", language: str) -> str:
+        """A large count in millions or thousands: `14.2 M`."""
+        value = exact(fact.value)
+        size, name = next(((size, name) for size, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if abs(value) >= size), (1, ""))
+        value /= size
+        text = self.digits(round_half_even(value, significant_decimals(value, SIGNIFICANT) if name else 0), language)
+        return f"{text}{NBSP}{name}" if name else text
+
+    def label(self, fact: "Fact", language: str) -> str:
+        """The name of a label value; `plain` is written as strings.yaml names it."""
+        text = str(fact.value)
+        return self.names[text][language] if text in self.names else text
+
+    def between(self, low: "Fact", high: "Fact", language: str) -> tuple[str, str, str]:
+        """A range with one unit: (`8`, `–`, `10%`) / (`8%`, `～`, `10%`)."""
+        if (low.kind, low.unit) != (high.kind, high.unit):
+            raise FormatError(f"range of unlike facts: {low.key} is {low.kind} {low.unit}, {high.key} is {high.kind} {high.unit}")
+        first = None if language == "zh" and low.kind == "percent" else "bare"
+        return self(low, language, first), RANGE[language], self(high, language)
+
+    def whole(self, fact: "Fact") -> int:
+        if fact.kind == "label" or fact.value is None or exact(fact.value) != exact(fact.value).to_integral_value():
+            raise FormatError(f"{fact.key} is not a whole number: {fact.value!r}")
+        return int(fact.value)
+
+    def word(self, fact: "Fact", language: str) -> str:
+        """`five` / `五` up to ten, digits above."""
+        count = self.whole(fact)
+        return self.words.cardinal(count, language) or self.digits(Decimal(count), language)
+
+    def ordinal(self, fact: "Fact", language: str) -> str:
+        """`third` / `第三` up to ten, `11th` / `第 11` above."""
+        count = self.whole(fact)
+        if word := self.words.ordinal(count, language):
+            return word
+        if language == "zh":
+            return f"第 {count}"
+        endings = {"one": "st", "two": "nd", "few": "rd", "other": "th"}
+        return f"{count:,}{endings[LOCALES['en'].ordinal_form(count)]}"
+
+    def plural(self, fact: "Fact", language: str, forms: dict[str, str]) -> str:
+        """The noun that goes with the shown number, by CLDR's plural rules."""
+        shown = self.number(fact)
+        form = LOCALES[language].plural_form(shown.copy_abs())
+        if form not in forms and "other" not in forms:
+            raise FormatError(f"plural({fact.key!r}): give {form}= or other=")
+        return forms.get(form, forms.get("other", ""))

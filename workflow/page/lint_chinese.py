@@ -1,0 +1,93 @@
+"""Chinese typography, checked in the source and again on the rendered page, after splicing.
+
+Full-width marks beside Han, one space between Han and Latin letters or digits, none beside full-width marks or between Han and Han, 「」 for quotes,
+no italics, no stray asterisks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workflow.page import dom
+from workflow.page.lint_numbers import Finding, near
+from workflow.page.spacing import FULL, HAN
+
+H, L = f"[{HAN}]", "[A-Za-z0-9]"
+MARKS = re.escape(FULL)
+RULES = (
+    ("half-width mark", re.compile(rf"(?<={H})[,;:!?]|(?<={H})\.(?!\w)|[,;:!?](?={H})"), "write a full-width mark beside Han"),
+    ("half-width parenthesis", re.compile(rf"(?<={H})\s?\(|\)\s?(?={H})|\((?={H})|(?<={H})\)"), "write （）"),
+    ("quotes", re.compile(rf"[“”‘’]|(?<={H})\"|\"(?={H})"), "write 「」"),
+    ("space at a full-width mark", re.compile(rf"(?<=[{MARKS}])[ \u00a0](?=\S)|(?<=\S)[ \u00a0](?=[{MARKS}])"), "no space beside a full-width mark"),
+    ("space between Han", re.compile(rf"(?<={H})[ \u00a0](?={H})"), "no space between Han and Han"),
+    ("no space between Han and Latin", re.compile(rf"(?<={H})(?={L})|(?<={L})(?={H})"), "one space between Han and Latin or digits"),
+    ("double space", re.compile(rf"(?<={H}) {{2,}}|  +(?={H})"), "one space"),
+)
+STRAY = re.compile(r"\*\*|(?<!\w)__(?!\w)")
+ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])[^*\n]+(?<![*\s])\*(?!\*)|(?<!\w)_(?!_)[^_\n]+_(?!\w)")
+CODE = re.compile(r"(`+).*?\1|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
+SPLICES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<!--#.*?#-->|\]\([^)]*\)", re.DOTALL)
+
+
+def source_findings(source: str) -> list[tuple[int, str, str]]:
+    """Line, check and message for a Chinese source; what splices become is judged on the rendered page."""
+    blank = SPLICES.sub(lambda m: re.sub(r"[^\n]", "\x00", m.group()), CODE.sub(lambda m: re.sub(r"[^\n]", "\x00", m.group()), source))
+    found = []
+    for number, line in enumerate(blank.splitlines(), start=1):
+        if line.startswith(("{#", "```", "    ")):
+            continue
+        for check, pattern, cure in RULES:
+            if match := pattern.search(line.strip()):
+                found.append((number, check, f"“{near(line.strip(), match.start(), 12)}”: {cure}".replace("\x00", "…")))
+        if match := ITALIC.search(line):
+            found.append((number, "italics", f"“{match.group()}”: Chinese has no italics; use **bold**".replace("\x00", "…")))
+    return found
+
+
+def page_findings(page: str) -> list[Finding]:
+    """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
+    root = dom.parse(page)
+    findings = []
+    for block, text in _lines(root):
+        anchor = dom.anchor_of(block)
+        if match := STRAY.search(text):
+            findings.append(Finding("stray asterisks", f"“{near(text, match.start(), 12)}”: emphasis that did not become emphasis", match.group(), anchor))
+        if dom.language(block) != "zh":
+            continue
+        for check, pattern, cure in RULES:
+            if match := pattern.search(text):
+                findings.append(Finding(check, f"“{near(text, match.start(), 12)}”: {cure}", text[max(0, match.start() - 4) : match.start()], anchor))
+        for node in block.iter("em", "i"):
+            if dom.block_of(node) is block:
+                findings.append(Finding("italics", f"“{node.text_content()}”: Chinese has no italics", node.text_content(), anchor))
+    return findings
+
+
+def _lines(root):
+    """Blocks that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
+    for block in root.iter():
+        if dom.tag(block) in dom.BLOCKS and dom.tag(block) not in ("meta",):
+            text = "".join(_own(block, block))
+            if text.strip():
+                yield block, re.sub(r"[ \t\r\n]+", " ", text).strip()
+
+
+def _own(node, block):
+    if node.text:
+        yield node.text
+    for child in node:
+        name = dom.tag(child)
+        if name in ("script", "style", "svg") or not name:
+            pass
+        elif name in dom.BLOCKS:
+            yield "\n"
+        elif name in dom.EXEMPT or name == "math":
+            yield "x"
+        elif child.get("lang") and dom.language(child) != dom.language(block):
+            yield "x"
+        elif name == "br":
+            yield "\n"
+        else:
+            yield from _own(child, block)
+        if child.tail:
+            yield child.tail

@@ -1,0 +1,154 @@
+"""The closed world of numbers, checked on the rendered page.
+
+Every digit run and number word is spliced (`data-key`), declared (`data-lit`), or stands in code or a time. What is spliced shows a rendering of its fact in
+the language of its place. Every word of rank or universality has a claim in its block or a mark of definition.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from workflow.derive.fact import Fact
+from workflow.page import dom
+from workflow.page.format import FORMATS, FormatError, Formatter, exact
+from workflow.page.literals import BUILT_IN, Literals
+from workflow.page.lookup import Lookup
+from workflow.page.words import Words
+
+DIGITS = re.compile(r"\d[\d.,]*")
+TIMES_WORD = re.compile("倍")
+FREE_TIMES = re.compile("倍数|加倍|翻倍")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, the text it stands in, and the nearest id."""
+
+    check: str
+    message: str
+    text: str
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class NumbersLint:
+    lookup: Lookup
+    formatter: Formatter
+    literals: Literals
+    words: Words
+
+    def check(self, page: str) -> list[Finding]:
+        root = dom.parse(page)
+        return [*self._texts(root), *self._attributes(root), *self._spliced(root), *self._declared(root)]
+
+    def _texts(self, root):
+        for node, text in dom.texts(root):
+            around = list(dom.ancestors(node))
+            if any(dom.tag(element) in dom.EXEMPT for element in around):
+                continue
+            language = dom.language(node)
+            covered = any(element.get("data-lit") is not None or element.get("data-key") is not None for element in around)
+            if not covered:
+                yield from self._typed(text, language, dom.anchor_of(node))
+                yield from self._times(node, text, language)
+            if not covered or dom.tag(node) != "data":
+                yield from self._ranks(node, text, language)
+
+    def _typed(self, text: str, language: str, anchor: str | None):
+        for match in DIGITS.finditer(text):
+            yield Finding("typed digit", f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared", match.group(), anchor)
+        for word in self.words.numbers_in(text, language):
+            yield Finding("number word", f"“{word}” in “{near(text, text.find(word))}” is neither spliced nor declared", word, anchor)
+
+    def _times(self, node, text: str, language: str):
+        """倍 belongs to a number that is spliced; the splice writes it."""
+        if language != "zh":
+            return
+        for match in TIMES_WORD.finditer(FREE_TIMES.sub("  ", text)):
+            yield Finding("number word", f"“倍” in “{near(text, match.start())}” does not follow a spliced number", "倍", dom.anchor_of(node))
+
+    def _ranks(self, node, text: str, language: str):
+        words = self.words.ranks_in(text, language)
+        if not words:
+            return
+        around = list(dom.ancestors(node))
+        if any(element.get("data-claim") is not None or element.get("data-def") is not None for element in around):
+            return
+        if dom.block_of(node).xpath(".//*[@data-claim]"):
+            return
+        for word in words:
+            yield Finding("rank word", f"“{word}” in “{near(text, text.find(word))}” has no claim in its block and no mark of definition", word, dom.anchor_of(node))
+
+    def _attributes(self, root):
+        for node in root.iter():
+            if not dom.tag(node):
+                continue
+            for name, value in dom.spoken(node):
+                if node.get("data-key") is None and node.get("data-lit") is None:
+                    for finding in self._typed(value, dom.language(node), dom.anchor_of(node)):
+                        yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
+
+    def _spliced(self, root):
+        for node in root.xpath("//*[@data-key]"):
+            keys, anchor, language = node.get("data-key").split(), dom.anchor_of(node), dom.language(node)
+            if unknown := [key for key in keys if not self.lookup.known(key)]:
+                yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], anchor)
+                continue
+            facts = [self.lookup.fact(key) for key in keys]
+            shown = node.text_content() if dom.tag(node) != "meta" else node.get("content") or ""
+            if dom.tag(node) == "data":
+                yield from self._value(node, facts[0], language, shown, anchor)
+            elif left := self._left_over(shown, facts, language):
+                yield Finding("typed digit", f"“{left}” in “{near(shown, shown.find(left))}” is none of the facts {', '.join(keys)} in {language}", left, anchor)
+
+    def _value(self, node, fact: Fact, language: str, shown: str, anchor: str | None):
+        if fact.missing:
+            yield Finding("spliced value", f"{fact.key} is missing, yet shown as “{shown}”", shown, anchor)
+            return
+        raw = node.get("value") or ""
+        expected = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
+        if raw != expected:
+            yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, anchor)
+        if shown not in self.renderings(fact, language):
+            yield Finding("spliced value", f"“{shown}” is not how {fact.key} is written in {language} ({self.formatter(fact, language)})", shown, anchor)
+
+    def renderings(self, fact: Fact, language: str) -> set[str]:
+        """Everything that a fact may look like in one language."""
+        if fact.missing:
+            return set()
+        formatter = self.formatter
+        found = {formatter(fact, language, fmt) for fmt in (None, *FORMATS)}
+        if not isinstance(fact.value, str):
+            found.add(str(fact.value))
+            for write in (formatter.word, formatter.ordinal):
+                try:
+                    found.add(write(fact, language))
+                except FormatError:
+                    pass  # not a whole number: no word for it
+        return found
+
+    def _left_over(self, shown: str, facts: list[Fact], language: str) -> str | None:
+        """The first digits of a text that no rendering of its facts, and no declared literal, accounts for."""
+        if any(isinstance(fact.value, str) for fact in facts):
+            return None  # a label may hold anything: a model's name, a token
+        known = {text for fact in facts for text in self.renderings(fact, language)} | {literal.text[language] for literal in self.literals.literals.values()}
+        for text in sorted(known, key=len, reverse=True):
+            shown = shown.replace(text, " ")
+        match = DIGITS.search(shown)
+        return match.group() if match else None
+
+    def _declared(self, root):
+        for node in root.xpath("//*[@data-lit]"):
+            name = node.get("data-lit")
+            if name not in self.literals.literals and name not in BUILT_IN:
+                yield Finding("literal", f"data-lit {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
+        for node in root.xpath("//*[@data-def]"):
+            if (name := node.get("data-def")) not in self.literals.definitions:
+                yield Finding("literal", f"data-def {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
+
+
+def near(text: str, at: int, width: int = 24) -> str:
+    """The words around a place."""
+    text = text.replace("\n", " ")
+    return text[max(0, at - width) : at + width].strip()

@@ -1,0 +1,75 @@
+"""The two languages of a section say the same: block by block, and in every variant of every claim.
+
+Compared per block id: facts, claims, references, plates, tables, links, list lengths, table shapes, and the classes of rank words; of direction words where
+the block states a claim.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from workflow.page.content import Section
+from workflow.page.dialect import VERDICTS, claims
+from workflow.page.document import DocBlock, document
+from workflow.page.errors import Problem
+from workflow.page.splice import Choice, Context
+from workflow.page.words import Words
+
+EXEMPT_FRONT = ("title",)
+
+
+def choices(section: Section) -> list[tuple[str, Choice]]:
+    """Every way a section can speak that must be compared."""
+    verdicts = VERDICTS if any(True for _ in claims(section.tree)) else VERDICTS[:1]
+    every = [(f"variant {verdict}", Choice(verdict=verdict, every_campaign=True)) for verdict in verdicts]
+    return [*every, ("absent", Choice(absent=True, every_campaign=True))]
+
+
+def compare(english: Section, chinese: Section, contexts: dict[str, Context], words: Words) -> list[Problem]:
+    """Differences between the twins. Raises PageError when one of them cannot be parsed at all."""
+    problems = [
+        Problem(chinese.file, 1, "parity", f"front matter `{name}` differs from {english.file}")
+        for name in ("slug", "needs", "plates", "equations")
+        if getattr(english, name) != getattr(chinese, name)
+    ]
+    for name, choice in choices(english):
+        twins = {language: document(section, contexts[language], choice, render=False) for language, section in (("en", english), ("zh", chinese))}
+        problems += _blocks(english, chinese, twins, name, words)
+    return list(dict.fromkeys(problems))
+
+
+def _blocks(english: Section, chinese: Section, twins: dict[str, list[DocBlock]], variant: str, words: Words) -> list[Problem]:
+    tables = {language: {block.id: block for block in blocks} for language, blocks in twins.items()}
+    problems = []
+    for here, there, section in (("en", "zh", english), ("zh", "en", chinese)):
+        for name in tables[here].keys() - tables[there].keys():
+            problems.append(Problem(section.file, section.line_of(name), "parity", f"block {name} has no twin in {there} ({variant})"))
+    order = {language: [name for name in tables[language] if name in tables["en"].keys() & tables["zh"].keys()] for language in tables}
+    if order["en"] != order["zh"]:
+        first = next(a for a, b in zip(order["en"], order["zh"]) if a != b)
+        problems.append(Problem(chinese.file, chinese.line_of(first), "parity", f"blocks stand in another order, from {first} on ({variant})"))
+    for name in order["en"]:
+        problems += _block(tables["en"][name], tables["zh"][name], chinese, variant, words)
+    return problems
+
+
+def _block(en: DocBlock, zh: DocBlock, section: Section, variant: str, words: Words) -> list[Problem]:
+    problems = []
+    line = section.line_of(en.id)
+    if differs := _differences(en.signature, zh.signature):
+        problems.append(Problem(section.file, line, "parity", f"block {en.id} ({variant}): {differs}"))
+    classes = words.parity_classes(bool(en.claims or zh.claims))
+    found = {language: {name: word for name, word in words.classes_in(block.text, language).items() if name in classes} for language, block in (("en", en), ("zh", zh))}
+    for here, there in (("en", "zh"), ("zh", "en")):
+        for name in found[here].keys() - found[there].keys():
+            wanted = ", ".join(words.of_class(name, there))
+            problems.append(Problem(section.file, line, "parity", f"block {en.id} ({variant}): {here} says “{found[here][name]}”, {there} says none of {wanted}"))
+    return problems
+
+
+def _differences(en: Counter, zh: Counter) -> str:
+    parts = []
+    for language, more, less in (("en", en, zh), ("zh", zh, en)):
+        if extra := more - less:
+            parts.append(f"only in {language}: " + ", ".join(f"{name}" + (f" ×{count}" if count > 1 else "") for name, count in sorted(extra.items())))
+    return "; ".join(parts)

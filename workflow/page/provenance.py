@@ -1,0 +1,84 @@
+"""Where a number comes from: what the cards, the index of numbers and the footers show; read from facts and manifests, never typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.derive.fact import Fact
+from workflow.derive.values import Values
+from workflow.page.format import Formatter, exact
+
+
+def raw(fact: Fact) -> str:
+    """The unrounded value."""
+    if fact.value is None:
+        return ""
+    return fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a manifest says about the run behind one CSV."""
+
+    file: str
+    sha256: str
+    command: str
+    commit: str
+    dirty: bool
+    machine: str
+    versions: str
+    threads: str
+    start: str
+    end: str
+    rows: int
+
+    @classmethod
+    def of(cls, file: str, manifest: dict) -> "Run":
+        machine, versions = manifest.get("machine") or {}, manifest.get("versions") or {}
+        return cls(
+            file,
+            str(manifest.get("sha256", "")),
+            str(manifest.get("command", "")),
+            str(manifest.get("commit", "")),
+            bool(manifest.get("dirty")),
+            " · ".join(str(machine[name]) for name in ("cpu", "os") if machine.get(name)),
+            " · ".join(f"{name} {version}" for name, version in sorted(versions.items())),
+            str(manifest.get("threads", "")),
+            str(manifest.get("start", "")),
+            str(manifest.get("end", "")),
+            int(manifest.get("rows") or 0),
+        )
+
+
+def runs(values: Values) -> dict[str, Run]:
+    """CSV name -> run, in the order of the names."""
+    return {file: Run.of(file, manifest) for file, manifest in sorted(values.runs.items())}
+
+
+def files_of(fact: Fact, lookup) -> list[str]:
+    """The measured files that a fact rests on, its ancestors included."""
+    return sorted({cell.file for key in lookup.ancestors([fact.key]) for cell in lookup.fact(key).source})
+
+
+def card(fact: Fact, formatter: Formatter, language: str) -> dict:
+    """One record of the data that the cards are built from; empty fields are left out."""
+    record = {
+        "t": formatter(fact, language) if not fact.missing else "",
+        "v": raw(fact),
+        "u": fact.unit,
+        "s": fact.status,
+        "n": fact.n or None,
+        "i": [repr(fact.lo), repr(fact.hi)] if fact.lo is not None and fact.hi is not None else None,
+        "r": fact.resampled,
+        "f": fact.formula,
+        "p": list(fact.parents),
+        "c": [[cell.file, cell.row, cell.column, cell.where] for cell in fact.source[:4]],
+        "m": max(0, len(fact.source) - 4),
+        "x": fact.reason,
+    }
+    return {name: value for name, value in record.items() if value not in ("", None, [], 0)}
+
+
+def run_card(run: Run) -> dict:
+    """Short keys, one record a CSV that the page's numbers rest on."""
+    return {"h": run.sha256, "q": run.command, "g": run.commit[:12] + ("+" if run.dirty else ""), "m": run.machine, "w": run.versions, "d": run.end}

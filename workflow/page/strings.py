@@ -1,0 +1,65 @@
+"""Texts outside the sections: the interface, titles and labels of plates, names of facts, values and terms; each in both languages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from workflow.page.errors import PageError
+from workflow.page.literals import LANGUAGES, load_yaml
+from workflow.page.words import TEMPLATES
+
+SECTIONS = ("ui", "plates", "facts", "values", "terms")
+
+
+@dataclass(frozen=True)
+class Strings:
+    """`strings.yaml` with `strings/NAME.yaml` merged in under NAME."""
+
+    data: dict
+    files: dict[str, str]
+    """Section -> file that holds it, for messages."""
+
+    @classmethod
+    def load(cls, templates: Path = TEMPLATES) -> "Strings":
+        root = templates.parent
+        file = templates / "strings.yaml"
+        data = load_yaml(file, root) or {}
+        files = {name: str(file.relative_to(root)) for name in SECTIONS}
+        for part in sorted((templates / "strings").glob("*.yaml")):
+            name, content = part.stem, load_yaml(part, root) or {}
+            if name not in SECTIONS:
+                raise PageError.at(str(part.relative_to(root)), 0, f"not a section of strings; there are: {', '.join(SECTIONS)}", "strings")
+            # a file may repeat its own name as the top key
+            content = content[name] if set(content) == {name} else content
+            if doubled := set(content) & set(data.get(name) or {}):
+                raise PageError.at(str(part.relative_to(root)), 0, f"also in strings.yaml: {', '.join(sorted(doubled))}", "strings")
+            data[name] = {**(data.get(name) or {}), **content}
+            files[name] = str(part.relative_to(root))
+        return cls(data, files)
+
+    def section(self, name: str) -> dict:
+        return self.data.get(name) or {}
+
+    def leaf(self, section: str, *path: str, language: str) -> str:
+        """The text of one language. Raises PageError naming the file and the path."""
+        node = self.section(section)
+        for step in (*path, language):
+            if not isinstance(node, dict) or step not in node:
+                raise PageError.at(self.files[section], 0, f"no text {section}.{'.'.join((*path, language))}", "strings")
+            node = node[step]
+        return str(node)
+
+    def untranslated(self) -> list[str]:
+        """Leaves that speak only one language."""
+        return sorted(path for name in SECTIONS for path in _halves(self.section(name), name))
+
+
+def _halves(node, path: str):
+    if not isinstance(node, dict):
+        return
+    spoken = [language for language in LANGUAGES if language in node]
+    if spoken and len(spoken) < len(LANGUAGES):
+        yield path
+    for name, child in node.items():
+        yield from _halves(child, f"{path}.{name}")

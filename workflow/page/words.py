@@ -1,0 +1,94 @@
+"""Number, rank and direction words: the one list from which the page writes and against which its lint reads."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import yaml
+
+from workflow.page.errors import PageError
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
+
+
+def english(words: list[str]) -> re.Pattern:
+    """Whole words, case ignored; `word*` stands for any ending."""
+    parts = [re.escape(word).replace(r"\*", r"[a-z]*").replace(r"\ ", r"\s+") for word in sorted(words, key=len, reverse=True)]
+    return re.compile(rf"(?<![A-Za-z])(?:{'|'.join(parts)})(?![A-Za-z])", re.IGNORECASE)
+
+
+def chinese(words: list[str]) -> re.Pattern:
+    return re.compile("|".join(map(re.escape, sorted(words, key=len, reverse=True))))
+
+
+@dataclass(frozen=True)
+class Words:
+    """Parsed `templates/words.yaml`."""
+
+    data: dict
+
+    @classmethod
+    def load(cls, path: Path = TEMPLATES / "words.yaml") -> "Words":
+        data = yaml.safe_load(path.read_text("utf8"))
+        for name in ("cardinal", "ordinal", "numbers", "ranks", "directions"):
+            if name not in data:
+                raise PageError.at(str(path), 0, f"section `{name}` is missing", "words")
+        return cls(data)
+
+    def cardinal(self, count: int, language: str) -> str | None:
+        """`five` / `五`; None above ten, where digits are written."""
+        table = self.data["cardinal"][language]
+        return table[count] if 0 <= count < len(table) else None
+
+    def ordinal(self, count: int, language: str) -> str | None:
+        table = self.data["ordinal"][language]
+        return table[count] if 0 <= count < len(table) else None
+
+    @cached_property
+    def number_patterns(self) -> dict[str, re.Pattern]:
+        numbers = self.data["numbers"]
+        digits, classifiers = numbers["zh_digits"], numbers["zh_classifiers"]
+        several = f"[一{digits}]*[{digits}][一{digits}]*"
+        return {
+            "en": english(numbers["en"]),
+            "zh": re.compile(
+                rf"第(?!一(?![{digits}]))[一{digits}]+|[一{digits}]+分之[一{digits}]+|{several}(?=[{classifiers}])|" + "|".join(numbers["zh"])
+            ),
+        }
+
+    @cached_property
+    def classes(self) -> dict[str, dict[str, re.Pattern]]:
+        """Class name -> language -> pattern, ranks and directions together."""
+        table = {**self.data["ranks"], **self.data["directions"]}
+        return {name: {"en": english(entry["en"]), "zh": chinese(entry["zh"])} for name, entry in table.items()}
+
+    @cached_property
+    def _ignored(self) -> dict[str, re.Pattern]:
+        return {"en": english(self.data["ignore"]["en"]), "zh": chinese(self.data["ignore"]["zh"])}
+
+    def classes_in(self, text: str, language: str) -> dict[str, str]:
+        """Classes of rank and direction words found in a text, each with the first word found."""
+        text = self._ignored[language].sub(" ", text)
+        found = {}
+        for name, patterns in self.classes.items():
+            if match := patterns[language].search(text):
+                found[name] = match.group()
+        return found
+
+    def ranks_in(self, text: str, language: str) -> list[str]:
+        """Words of rank or universality, which need a claim or a mark."""
+        return [word for name, word in self.classes_in(text, language).items() if name in self.data["ranks"]]
+
+    def numbers_in(self, text: str, language: str) -> list[str]:
+        return [match.group() for match in self.number_patterns[language].finditer(text)]
+
+    def parity_classes(self, with_claim: bool) -> set[str]:
+        """Classes that both languages of a block must show: ranks always, directions where a result is stated."""
+        ranks = set(self.data["ranks"]) - set(self.data["free_in_translation"])
+        return ranks | set(self.data["directions"]) if with_claim else ranks
+
+    def of_class(self, name: str, language: str) -> list[str]:
+        return {**self.data["ranks"], **self.data["directions"]}[name][language]
