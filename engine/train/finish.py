@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
-from engine.train import acceptance, gate
+from engine.train import acceptance, gate, quality_table
 from engine.train.data import write_text
 from engine.train.draft_model import load_dspark, load_mtp
 from engine.train.drafters import Drafters
@@ -42,7 +42,7 @@ def bits_per_byte(losses: dict[str, float], data: dict) -> dict[str, float]:
 
 
 def finish(work: Path, weights: Path, held_out: Path, problems: int) -> None:
-    """Export, then write ``training_log.jsonl`` and ``quality.json`` beside the weights."""
+    """Export; ``training_log.jsonl``, ``quality.json``, ``QUALITY.md`` go beside the weights."""
     torch.set_num_threads(1)
     tokens = export_target(work, weights)
     target = load_target(weights / "target.safetensors")
@@ -65,4 +65,5 @@ def finish(work: Path, weights: Path, held_out: Path, problems: int) -> None:
     }
     write_text(weights / "training_log.jsonl", merged_log(work))
     write_text(weights / "quality.json", json.dumps(quality, indent=1) + "\n")
+    write_text(weights / "QUALITY.md", quality_table.markdown(quality))
     print(json.dumps({k: v for k, v in quality.items() if k != "data"}, indent=1))

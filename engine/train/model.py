@@ -89,13 +89,12 @@ class ShortConv(nn.Module):
 
     def forward(self, x: Tensor, past: Tensor) -> Tensor:
         """x [B, T, C], past [B, width - 1, C] -> [B, T, C]."""
-        length = x.shape[1]
         padded = torch.cat([past.to(x.dtype), x], 1)
-        weight = self.weight.to(x.dtype)
-        out = padded[:, :length] * weight[:, 0]
-        for i in range(1, weight.shape[1]):
-            out = out + padded[:, i : i + length] * weight[:, i]
-        return out
+        # as a 2-d convolution whose memory order is channels-last already: a third of the
+        # time of four shifted products, forward and backward
+        image = padded.transpose(1, 2).unsqueeze(2)
+        weight = self.weight.to(x.dtype)[:, None, None, :]
+        return F.conv2d(image, weight, groups=weight.shape[0]).squeeze(2).transpose(1, 2)
 
 
 def l2norm(x: Tensor) -> Tensor:
