@@ -1,0 +1,161 @@
+"""A made-up campaign for drawing: every fact a plate reads, with numbers of the right size and shape. Nothing measured."""
+
+from __future__ import annotations
+
+from workflow.derive.fact import Claim, Fact
+from workflow.derive.values import Values
+
+GAMMAS = range(1, 8)
+LEVELS = (1, 2, 4, 8, 16, 32)
+LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
+REACH = {"arith": 0.74, "code": 0.52, "en": 0.56, "zh": 0.36, "all": 0.55}
+CLAIMS = (
+    "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
+    "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
+)
+TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
+
+
+class Facts(dict):
+    """key -> Fact, added one by one."""
+
+    def put(self, key: str, value, kind: str = "ratio", unit: str = "", spread: float = 0.0) -> None:
+        bounds = {"lo": value * (1 - spread), "hi": value * (1 + spread)} if spread else {}
+        repeats = (value * (1 - spread / 2), value * (1 + spread / 3)) if spread else ()
+        self[key] = Fact(key, value, unit, kind, n=2, repeats=repeats, **bounds)
+
+
+def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
+    """The campaign. `without`: prefixes of keys to leave out; `verdict`: of every claim."""
+    facts = Facts()
+    _window(facts)
+    _lanes(facts)
+    _lengths(facts)
+    _round(facts)
+    _noise(facts)
+    _prologue(facts)
+    kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
+    return Values("synthetic", kept, {key: Claim(key, verdict, "bound") for key in CLAIMS})
+
+
+def _window(facts: Facts) -> None:
+    plain = 4.6
+    facts.put("window.decode_ms", plain, "duration", "ms", 0.02)
+    for width in range(1, 9):
+        facts.put(f"window.verify_ratio.w{width}", 1.0 if width == 1 else 1.05 + 0.068 * width, spread=0.02)
+    for content, reach in REACH.items():
+        best, rows = (0.0, 0), {}
+        facts.put(f"window.{content}.plain.tpot_ms", plain, "duration", "ms", 0.02)
+        facts.put(f"window.{content}.distinct_4gram_share", 0.85, "probability")
+        for gamma in GAMMAS:
+            emitted = sum(reach**k * (0.96**k) for k in range(gamma + 1))
+            draft, verify, commit = 1.0 + 0.11 * gamma, plain * (1.05 + 0.068 * (gamma + 1)), 0.12
+            step = draft + verify + commit
+            speedup = emitted * plain / step
+            row = f"window.{content}.g{gamma}"
+            facts.put(f"{row}.emitted_per_round", emitted, "length", "token/round", 0.03)
+            facts.put(f"{row}.accept_length", emitted, "length", "token/round", 0.03)
+            for part, ms in (("step", step), ("draft", draft), ("verify", verify), ("commit", commit)):
+                facts.put(f"{row}.{part}_ms", ms, "duration", "ms", 0.02)
+            facts.put(f"{row}.tpot_ms", step / emitted, "duration", "ms", 0.02)
+            facts.put(f"{row}.speedup", speedup, spread=0.03)
+            facts.put(f"division.{content}.g{gamma}.predicted", speedup * (1.02 - 0.006 * gamma), spread=0.01)
+            facts.put(f"division.{content}.g{gamma}.measured", speedup, spread=0.03)
+            facts.put(f"division.{content}.g{gamma}.gap", 2.0, "percent")
+            facts.put(f"division.{content}.g{gamma}.break_even_ratio", emitted - draft / plain)
+            rows[gamma] = speedup
+            best = max(best, (speedup, gamma))
+        facts.put(f"window.{content}.best_gamma", best[1], "count")
+        facts.put(f"window.{content}.best_speedup", best[0], spread=0.03)
+        facts.put(f"division.{content}.chosen_gamma", best[1], "count")
+        facts.put(f"window.{content}.mtp.speedup", 1.0 + reach / 3, spread=0.03)
+        facts.put(f"window.{content}.mtp.step_ms", plain * 1.3, "duration", "ms", 0.02)
+        facts.put(f"window.{content}.mtp.emitted_per_round", 1 + reach, "length", "token/round", 0.02)
+    facts.put("window.best_content", "arith", "label")
+    facts.put("window.worst_content", "zh", "label")
+    facts.put("window.gammas_count", 7, "count")
+    facts.put("division.worst_gap", 3.4, "percent")
+    facts.put("division.mean_gap", 1.6, "percent")
+    facts.put("division.cells", 28, "count")
+
+
+def _lanes(facts: Facts) -> None:
+    for level in LEVELS:
+        plain_step = 4.6 * (1 + 0.06 * (level - 1))
+        round_step = 6.6 * (1 + 0.13 * (level - 1))
+        for lane, tokens, step in (("plain", 1.0, plain_step), ("dspark", 2.0, round_step)):
+            rate = level * tokens / step * 1000 * 0.96
+            facts.put(f"lanes.c{level}.{lane}.output_throughput", rate, "rate", "token/s", 0.02)
+            facts.put(f"scale.{lane}.c{level}.output_throughput", rate, "rate", "token/s", 0.02)
+            facts.put(f"scale.{lane}.c{level}.per_request_tokens_per_s", rate / level, "rate", "token/s")
+            facts.put(f"scale.{lane}.c{level}.ttft_ms", 40 * level**0.9, "duration", "ms", 0.05)
+            facts.put(f"scale.{lane}.c{level}.step_ms", step, "duration", "ms", 0.02)
+            facts.put(f"scale.{lane}.c{level}.achieved", level * 0.97, "count")
+            facts.put(f"scale.{lane}.c{level}.tokens_per_step", tokens * level * 0.97, "length")
+            facts.put(f"scale.{lane}.c{level}.tpot_ms", step / tokens, "duration", "ms")
+        facts.put(f"lanes.c{level}.ratio", 2.0 * plain_step / round_step, spread=0.03)
+        facts.put(f"accept.by_concurrency.c{level}.dspark.accept_length", 2.0, "length", "token/round", 0.02)
+    facts.put("lanes.crossover", 4, "count")
+    facts.put("lanes.most", 32, "count")
+    for lane, knee in (("plain", 16), ("dspark", 8)):
+        facts.put(f"scale.{lane}.knee", knee, "count")
+        facts.put(f"scale.{lane}.max_throughput", 1900.0, "rate", "token/s")
+    facts.put("scale.gain", 9.1)
+
+
+def _lengths(facts: Facts) -> None:
+    for length in LENGTHS:
+        draft, verify = 1.2 + length / 2400, 5.6 + length / 3000
+        step, tokens, ttft = draft + verify, 1.95, 12 + length / 4.6
+        for lane, ms, emitted in (("dspark", step, tokens), ("plain", 4.6 + length / 4200, 1.0)):
+            cell = f"isl.i{length}.{lane}"
+            facts.put(f"{cell}.ttft_ms", ttft, "duration", "ms", 0.03)
+            facts.put(f"{cell}.step_ms", ms, "duration", "ms", 0.02)
+            facts.put(f"{cell}.emitted_per_round", emitted, "length", "token/round", 0.03)
+            facts.put(f"{cell}.accept_length", emitted, "length", "token/round", 0.03)
+            facts.put(f"{cell}.e2e_ms", ttft + 47 / emitted * ms, "duration", "ms", 0.02)
+            facts.put(f"{cell}.speedup", 1.35, spread=0.03)
+    facts.put("isl.shortest", 64, "count", "token")
+    facts.put("isl.longest", 4096, "count", "token")
+    facts.put("loss.from_isl", 64, "count", "token")
+    facts.put("loss.to_isl", 4096, "count", "token")
+    start, end = facts["isl.i64.dspark.e2e_ms"].value, facts["isl.i4096.dspark.e2e_ms"].value
+    facts.put("loss.from_ms", start, "duration", "ms")
+    facts.put("loss.to_ms", end, "duration", "ms")
+    facts.put("loss.e2e_ratio", end / start)
+    for name, share in (("prefill", 0.86), ("step", 0.12), ("accept", 0.03), ("rest", -0.01)):
+        facts.put(f"loss.{name}_share", share * 100, "percent")
+        facts.put(f"loss.{name}_ms", share * (end - start), "duration", "ms")
+
+
+def _round(facts: Facts) -> None:
+    chance = (0.97, 0.91, 0.88, 0.64, 0.31, 0.2, 0.1)
+    for k in range(1, 8):
+        facts.put(f"dspark.round.{k}.token", TOKENS[k - 1], "label")
+        facts.put(f"dspark.round.{k}.p", chance[k - 1] * (0.98 if k < 4 else 0.4), "probability")
+        facts.put(f"dspark.round.{k}.q", chance[k - 1], "probability")
+        facts.put(f"dspark.round.{k}.accepted", int(k < 4), "count")
+    facts.put("dspark.round.drafted", 7, "count")
+    facts.put("dspark.round.accepted", 3, "count")
+    facts.put("dspark.round.tokens", 4, "count")
+    facts.put("dspark.round.bonus", "5", "label")
+    for part, ms in (("draft", 1.77), ("verify", 7.33), ("commit", 0.12), ("total", 9.22)):
+        facts.put(f"dspark.round.{part}_ms", ms, "duration", "ms")
+    facts.put("dspark.markov_share", 19.2, "percent")
+    facts.put("dspark.states_kept", 1, "count")
+
+
+def _prologue(facts: Facts) -> None:
+    for part, source in (("accepted_per_step", "tokens_per_step"), ("step_ms", "step_ms"), ("throughput", "output_throughput")):
+        known = facts[f"scale.plain.c32.{source}"]
+        facts.put(f"prologue.best.{part}", known.value, known.kind, known.unit)
+
+
+def _noise(facts: Facts) -> None:
+    facts.put("noise.floor", 2.4, "percent")
+    facts.put("noise.boots", 4, "count")
+    facts.put("noise.comparisons", 6, "count")
+    for k, ratio in enumerate((0.984, 0.992, 0.997, 1.003, 1.011, 1.019), 1):
+        facts.put(f"noise.aa.{k}.ratio", ratio)
+    facts.put("search.winner_ratio", 1.31, spread=0.02)
+    facts.put("search.confirm_ratio", 1.28, spread=0.02)

@@ -1,0 +1,1 @@
+"""One module a plate; each defines `PLATE`."""

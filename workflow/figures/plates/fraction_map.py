@@ -1,0 +1,115 @@
+"""Every run on one plane: step latency across, tokens a step up, equal throughput along the diagonals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workflow.derive.values import Values
+from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.read import series, value, word
+from workflow.figures.scale import Scale, log_over, round_log_ticks
+from workflow.figures.sheet import Panel, Point, Sheet, label, number
+from workflow.figures.style import DEN, INK, INK2, NUM, RULE, Cue, Layout
+
+
+@dataclass(frozen=True)
+class Path:
+    """What one knob does: (number in the key, step fact, tokens fact) in the order in which the knob is turned."""
+
+    name: str
+    axis: str
+    cue: Cue
+    stops: tuple[tuple[int, str, str], ...]
+
+
+def paths(values: Values) -> list[Path]:
+    """The knobs that the campaign turned: block size on one text, concurrency in both lanes, input length."""
+    content = word(values, "window.best_content") or "all"
+    wanted = (
+        ("window", "gamma", Cue("D", (1.5, 2.5)), f"window.{content}.g#.step_ms", f"window.{content}.g#.emitted_per_round"),
+        ("dspark", "concurrency", Cue("o"), "scale.dspark.c#.step_ms", "scale.dspark.c#.tokens_per_step"),
+        ("plain", "concurrency", Cue("o", (5, 3), filled=False), "scale.plain.c#.step_ms", "scale.plain.c#.tokens_per_step"),
+        ("isl", "length", Cue("s", (7, 2.5)), "isl.i#.dspark.step_ms", "isl.i#.dspark.emitted_per_round"),
+    )
+    found = []
+    for text, axis, cue, steps, tokens in wanted:
+        costs = {m.at: m for m in series(values, steps) if m.value > 0}
+        stops = tuple((m.at, costs[m.at].key, m.key) for m in series(values, tokens) if m.at in costs and m.value > 0)
+        if stops:
+            found.append(Path(text, axis, cue, stops))
+    return found
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    known = paths(values)
+    if not known:
+        return Missing(("scale.*.c*.step_ms", "scale.*.c*.tokens_per_step", "window.*.g*.step_ms"))
+    spots = {path.name: [(value(values, step), value(values, tokens)) for _, step, tokens in path.stops] for path in known}
+    every = [spot for line in spots.values() for spot in line]
+    margin, right, height = (34, 52, 300) if layout.narrow else (46, 66, 360)
+    head = layout.text + 14
+    sheet = Sheet(layout, head + height + layout.text * 2 + 22)
+    across, up = log_over([s for s, _ in every], 1.35), log_over([t for _, t in every], 1.5)
+    panel = Panel(sheet, margin, head, layout.width - margin - right, height, across, up)
+    sheet.text(0, layout.text + 1, label("tokens"), color=NUM, bold=True)
+    sheet.text(layout.width, layout.text + 1, label("rate"), "end", INK2)
+    with sheet.group("equal"):
+        _diagonals(panel)
+    xticks = round_log_ticks(across)
+    panel.frame(xticks if not layout.narrow else xticks[:: max(1, len(xticks) // 4)], [])
+    for tick in round_log_ticks(up):
+        sheet.axis_text(panel.left - 7, panel.y(tick) + layout.text * 0.35, f"{tick:g}", "end")
+    for path in known:
+        with sheet.group(f"path-{path.name}"):
+            panel.curve(spots[path.name], INK, path.cue, 1.8, 7)
+    for path in known:
+        _name(panel, path, spots[path.name])
+    _best(panel, values)
+    sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("step"), "end", DEN, bold=True)
+    return sheet
+
+
+def _diagonals(panel: Panel) -> None:
+    """Lines of equal tokens a second: tokens = rate x ms / 1000, straight at one angle on two logarithmic axes."""
+    low, high = (up / across * 1000 for up, across in ((panel.yscale.lo, panel.xscale.hi), (panel.yscale.hi, panel.xscale.lo)))
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    rates = [m * 10.0**p for p in exponents for m in ((1, 2, 5) if high / low < 3000 else (1, 3))]
+    for rate in rates:
+        ends = _inside(panel, rate)
+        if ends is None:
+            continue
+        panel.sheet.line([panel.at(p) for p in ends], RULE, 1.2)
+        if ends[1][0] >= panel.xscale.hi * 0.999:
+            panel.sheet.axis_text(panel.right + 6, panel.y(ends[1][1]) + panel.sheet.layout.text * 0.35, f"{rate:,.0f}", "start")
+
+
+def _inside(panel: Panel, rate: float) -> tuple[Point, Point] | None:
+    """The part of one diagonal that lies on the panel, lower end first."""
+    start = max(panel.xscale.lo, panel.yscale.lo * 1000 / rate)
+    end = min(panel.xscale.hi, panel.yscale.hi * 1000 / rate)
+    return ((start, start * rate / 1000), (end, end * rate / 1000)) if start < end * 0.98 else None
+
+
+def _name(panel: Panel, path: Path, spots: list[Point]) -> None:
+    x, y = panel.at(spots[-1])
+    size = panel.sheet.layout.text
+    if path.axis == "concurrency":
+        panel.sheet.text(x - 10, y - size - 5, label(path.name), "end", bold=path.name == "dspark", halo=True)
+        panel.sheet.text(x - 10, y - 2, label("loaded"), "end", INK2, halo=True)
+    else:
+        panel.sheet.text(x + 10, y + size * 0.35, label(path.name), halo=True)
+
+
+def _best(panel: Panel, values: Values) -> None:
+    step, tokens = value(values, "prologue.best.step_ms"), value(values, "prologue.best.accepted_per_step")
+    if step and tokens and panel.xscale.lo <= step <= panel.xscale.hi and panel.yscale.lo <= tokens <= panel.yscale.hi:
+        panel.sheet.ring(panel.at((step, tokens)))
+
+
+def table(values: Values) -> Table:
+    rows = [(name(path.name), name(path.axis), lit(at), key(values, tokens), key(values, step)) for path in paths(values) for at, step, tokens in path.stops]
+    return Table(("path", "knob", "level", "tokens", "step"), tuple(rows))
+
+
+PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True)

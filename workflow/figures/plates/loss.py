@@ -1,0 +1,97 @@
+"""Where the extra end-to-end time of a long input goes: a waterfall whose terms add up to the whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.derive.values import Values
+from workflow.figures.plate import Missing, Plate, Table, key, label as name
+from workflow.figures.read import absent, value
+from workflow.figures.scale import Scale, nice_ticks
+from workflow.figures.sheet import Panel, Sheet, label, number
+from workflow.figures.style import AXIS, DEN, INK, INK2, NUM, RULE, Layout, Token
+
+TERMS = (("prefill", INK2), ("step", DEN), ("accept", NUM), ("rest", AXIS))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One bar: where it starts and ends in ms, and the fact that it states."""
+
+    name: str
+    key: str
+    start: float
+    end: float
+    color: Token
+    share: str = ""
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    first, last = (_whole(values, end) for end in ("from", "to"))
+    needed = (first, last, *(f"loss.{term}_ms" for term, _ in TERMS[:3]))
+    if gone := absent(values, needed):
+        return Missing(gone)
+    rows = _rows(values, first, last)
+    scale = Scale(0.0, max(max(r.start, r.end) for r in rows) * 1.02)
+    label_room, number_room = (6, 78) if layout.narrow else (176, 214)
+    pitch, bar = (layout.text * 2 + 24, 17) if layout.narrow else (44, 24)
+    sheet = Sheet(layout, pitch * len(rows) + layout.text * 2 + 22)
+    panel = Panel(sheet, label_room + 2, 0, layout.width - label_room - number_room - 2, pitch * len(rows) + 4, Scale(scale.lo, scale.hi), Scale(0, 1))
+    ticks = nice_ticks(scale, 3 if layout.narrow else 5)
+    for tick in ticks:
+        sheet.line([(panel.x(tick), 0), (panel.x(tick), panel.bottom)], RULE, 1.0)
+    for place, row in enumerate(rows):
+        with sheet.group(row.name):
+            _bar(panel, row, place * pitch + (layout.text + 10 if layout.narrow else 8), bar, rows[place + 1] if place + 1 < len(rows) else None, pitch)
+    panel.frame(ticks)
+    sheet.text(panel.right + (number_room if layout.narrow else 0), panel.bottom + layout.text * 2 + 13, label("time"), "end", INK2)
+    return sheet
+
+
+def _whole(values: Values, end: str) -> str:
+    length = value(values, f"loss.{end}_isl")
+    return f"isl.i{length:.0f}.dspark.e2e_ms" if length is not None else f"loss.{end}_isl"
+
+
+def _rows(values: Values, first: str, last: str) -> list[Row]:
+    at = value(values, first)
+    rows = [Row("from", first, 0.0, at, INK)]
+    for term, color in TERMS:
+        step = value(values, f"loss.{term}_ms")
+        if step is not None:
+            share = f"loss.{term}_share"
+            rows.append(Row(term, f"loss.{term}_ms", at, at + step, color, share if value(values, share) is not None else ""))
+            at += step
+    return [*rows, Row("to", last, 0.0, value(values, last), INK)]
+
+
+def _bar(panel: Panel, row: Row, y: float, height: float, following: Row | None, pitch: float) -> None:
+    sheet, size = panel.sheet, panel.sheet.layout.text
+    left, right = sorted((panel.x(row.start), panel.x(row.end)))
+    sheet.rect(left, y, max(right - left, 1.5), height, row.color)
+    if following is not None:
+        x = panel.x(row.end)
+        sheet.line([(x, y + height), (x, y + pitch)], INK2, 1.0, (2, 2))
+    whole = row.name in ("from", "to")
+    middle = y + height / 2 + size * 0.36
+    if sheet.layout.narrow:
+        sheet.text(0, y - 6, label(row.name), color=row.color if row.color is not AXIS else INK2, bold=whole, halo=True)
+    else:
+        sheet.text(panel.left - 12, middle, label(row.name), "end", row.color if row.color is not AXIS else INK2, bold=whole)
+    slot = number(row.key if whole else f"{row.key}|signed")
+    sheet.text(sheet.width - (0 if sheet.layout.narrow else 112), middle, slot, "end", INK, bold=whole)
+    if whole and row.name == "from" and not sheet.layout.narrow:
+        sheet.text(sheet.width, middle, label("share"), "end", INK2)
+    if row.share:
+        # Narrow paper has the share on the line of the label, wide paper a column of its own.
+        sheet.text(sheet.width, y - 6 if sheet.layout.narrow else middle, number(row.share), "end", INK2)
+
+
+def table(values: Values) -> Table:
+    rows = [(name("from"), key(values, _whole(values, "from")), key(values, "-"))]
+    rows += [(name(term), key(values, f"loss.{term}_ms"), key(values, f"loss.{term}_share")) for term, _ in TERMS]
+    rows += [(name("to"), key(values, _whole(values, "to")), key(values, "-"))]
+    return Table(("part", "time", "share"), tuple(rows))
+
+
+PLATE = Plate("loss", "loss.step_dominates", draw, table, wide=True)

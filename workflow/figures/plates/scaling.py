@@ -1,0 +1,102 @@
+"""Where to stop: what the server gains and what each request pays as more of them run at once."""
+
+from __future__ import annotations
+
+from workflow.derive.values import Values
+from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.read import LANES, series, value
+from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
+from workflow.figures.sheet import Panel, Sheet, label, spread
+from workflow.figures.style import INK, INK2, LANE, Layout
+
+DRAWN = ("plain", "dspark")
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    frontier = {lane: points for lane in DRAWN if (points := _frontier(values, lane))}
+    waits = {lane: marks for lane in DRAWN if (marks := series(values, f"scale.{lane}.c#.ttft_ms"))}
+    if not frontier:
+        return Missing(("scale.*.c*.output_throughput", "scale.*.c*.per_request_tokens_per_s"))
+    head = layout.text + 14
+    margin = 52 if layout.narrow else 60
+    if layout.narrow:
+        boxes = ((margin, head, layout.width - margin - 14, 210), (margin, head * 2 + 210 + layout.text * 2 + 34, layout.width - margin - 62, 120))
+    else:
+        boxes = ((margin, head, 350, 300), (margin + 350 + 78, head, 142, 300))
+    bottom = max(top + height for _, top, _, height in boxes)
+    sheet = Sheet(layout, bottom + layout.text * 2 + 22)
+    with sheet.group("frontier"):
+        _draw_frontier(sheet, boxes[0], frontier, values)
+    with sheet.group("wait"):
+        _draw_wait(sheet, boxes[1], waits)
+    return sheet
+
+
+def _frontier(values: Values, lane: str) -> list[tuple[int, float, float]]:
+    """(concurrency, tokens/s of one request, tokens/s of the server)."""
+    rates = {m.at: m.value for m in series(values, f"scale.{lane}.c#.per_request_tokens_per_s")}
+    return [(m.at, rates[m.at], m.value) for m in series(values, f"scale.{lane}.c#.output_throughput") if m.at in rates]
+
+
+def _draw_frontier(sheet: Sheet, box: tuple, frontier: dict, values: Values) -> None:
+    layout = sheet.layout
+    points = [p for line in frontier.values() for p in line]
+    across, up = from_zero([p[1] for p in points], 1.3), from_zero([p[2] for p in points], 1.12)
+    panel = Panel(sheet, *box, across, up)
+    sheet.text(0, layout.text + 1, label("throughput"), bold=True)
+    panel.frame(nice_ticks(across, 4), nice_ticks(up, 4))
+    sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("per_request"), "end", INK2)
+    highest = max(frontier, key=lambda lane: frontier[lane][-1][2])
+    for lane, line in frontier.items():
+        panel.curve([p[1:] for p in line], INK, LANE[lane])
+        below = lane != highest  # the outer curve has its levels outside, the inner one inside
+        knee = value(values, f"scale.{lane}.knee")
+        for level, rate, total in line:
+            x, y = panel.at((rate, total))
+            if level == knee:
+                sheet.ring((x, y))
+            if level in (knee, line[-1][0]):
+                sheet.axis_text(x - 12 if below else x + 12, y + layout.text + 1 if below else y - 5, str(level), "end" if below else "start", halo=True)
+    _lane_names(panel, {lane: line[0][1:] for lane, line in frontier.items()})
+
+
+def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> None:
+    """Each lane is named at its one-request end, to the right; names that would touch are moved apart."""
+    size = panel.sheet.layout.text
+    spots = {lane: panel.at(point) for lane, point in firsts.items()}
+    heights = [y + size * 0.35 for _, y in spots.values()]
+    columns = [x for x, _ in spots.values()]
+    if max(columns) - min(columns) < size * 5.5:
+        heights = spread(heights, size + 4, panel.top, panel.bottom - 4)
+    for (lane, (x, _)), y in zip(spots.items(), heights):
+        panel.sheet.text(x + 11, y, label(lane), bold=lane == "dspark", halo=True)
+
+
+def _draw_wait(sheet: Sheet, box: tuple, waits: dict) -> None:
+    layout = sheet.layout
+    left, top, _, height = box
+    sheet.text(0 if layout.narrow else left - 50, top - 13, label("ttft"), bold=True)
+    marks = [m for line in waits.values() for m in line]
+    if not marks:
+        sheet.text(left, top + height / 2, label("absent"), color=INK2)
+        return
+    levels = sorted({m.at for m in marks})
+    panel = Panel(sheet, *box, log_over(levels, 1.2), from_zero([m.value for m in marks], 1.1))
+    panel.frame(thin(levels, 4), nice_ticks(panel.yscale, 4))
+    places = spread([panel.y(line[-1].value) for line in waits.values()], layout.text + 4, panel.top, panel.bottom)
+    for (lane, line), place in zip(waits.items(), places):
+        panel.curve([(m.at, m.value) for m in line], INK, LANE[lane], size=7)
+        sheet.text(panel.right + 6, place + layout.text * 0.35, label(lane), bold=lane == "dspark")
+    sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("concurrency"), "end", INK2)
+
+
+def table(values: Values) -> Table:
+    columns = ("output_throughput", "per_request_tokens_per_s", "ttft_ms", "tpot_ms", "achieved")
+    rows = []
+    for lane in LANES:
+        levels = sorted({m.at for part in columns for m in series(values, f"scale.{lane}.c#.{part}")})
+        rows += [(name(lane), lit(level), *(key(values, f"scale.{lane}.c{level}.{part}") for part in columns)) for level in levels]
+    return Table(("lane", "concurrency", "throughput", "per_request", "ttft", "tpot", "achieved"), tuple(rows))
+
+
+PLATE = Plate("scaling", "scale.knee", draw, table)

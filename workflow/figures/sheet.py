@@ -1,0 +1,194 @@
+"""Drawing primitives in SVG units, y downwards: a sheet of paper and panels on it.
+
+matplotlib is used as a deterministic SVG writer. Everything is drawn in the order of the calls; `group` and `role` travel in the
+artist's gid and become `<g id>` and `data-lit` when the file is finished (svg.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import matplotlib
+
+matplotlib.use("svg")
+
+from matplotlib.figure import Figure  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Polygon, Rectangle  # noqa: E402
+from matplotlib.text import Text  # noqa: E402
+
+from workflow.figures.scale import Scale, tick_text  # noqa: E402
+from workflow.figures.style import AXIS, INK, INK2, PAPER, RULE, Cue, Layout, Token  # noqa: E402
+
+Point = tuple[float, float]
+
+
+def number(key: str) -> str:
+    """Text slot of a fact: filled with its formatted value, carries `data-key`."""
+    return f"@@n:{key}@@"
+
+
+def label(name: str) -> str:
+    """Text slot of a string of the plate."""
+    return f"@@{name}@@"
+
+
+class Sheet:
+    """One drawing of `layout.width` x `height` SVG units; origin top left."""
+
+    def __init__(self, layout: Layout, height: float) -> None:
+        self.layout = layout
+        self.width, self.height = layout.width, height
+        self.figure = Figure(figsize=(layout.width / 72, height / 72), dpi=72)
+        self.axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.set(xlim=(0, layout.width), ylim=(height, 0))
+        self.axes.axis("off")
+        self._order = 0
+        self._group = ""
+
+    @contextmanager
+    def group(self, name: str) -> Iterator[None]:
+        """Everything drawn inside gets one `<g id="PLATE-name">`."""
+        outer, self._group = self._group, name
+        yield
+        self._group = outer
+
+    def _add(self, artist, role: str = ""):
+        self._order += 1
+        artist.set_zorder(self._order)
+        artist.set_gid(f"{self._group}/{role}")
+        artist.set_clip_on(False)
+        self.axes.add_artist(artist)
+        return artist
+
+    def line(self, points: Sequence[Point], color: Token = INK, width: float = 2.0, dash: Sequence[float] = ()) -> None:
+        x, y = zip(*points)
+        # matplotlib multiplies dashes by the line width; these are given in SVG units.
+        style = (0, tuple(d / width for d in dash)) if dash else "-"
+        self._add(Line2D(x, y, color=color.sentinel, linewidth=width, linestyle=style, solid_capstyle="butt", dash_capstyle="butt"))
+
+    def marks(self, points: Sequence[Point], shape: str = "o", color: Token = INK, size: float = 8.0,
+              filled: bool | None = True) -> None:
+        """Marks of one shape. Hollow ones (False) are filled with the paper, so that lines do not run through them; None is see-through."""
+        if not points:
+            return
+        x, y = zip(*points)
+        face = "none" if filled is None else (color if filled else PAPER).sentinel
+        self._add(Line2D(x, y, linestyle="none", marker=shape, markersize=size * (0.86 if shape == "D" else 1.0),
+                         markeredgecolor=color.sentinel, markeredgewidth=1.8, markerfacecolor=face))
+
+    def ring(self, center: Point, color: Token = INK, size: float = 16.0) -> None:
+        """A ring around a mark: this one is meant."""
+        self.marks([center], "o", color, size, filled=None)
+
+    def rect(self, x: float, y: float, width: float, height: float, color: Token | None = INK, edge: Token | None = None,
+             stroke: float = 1.4, dash: Sequence[float] = ()) -> None:
+        self._add(Rectangle((x, y), width, height, facecolor=color.sentinel if color else "none",
+                            edgecolor=edge.sentinel if edge else "none", linewidth=stroke if edge else 0,
+                            linestyle=(0, tuple(d / stroke for d in dash)) if dash else "-"))
+
+    def polygon(self, points: Sequence[Point], color: Token) -> None:
+        self._add(Polygon(points, closed=True, facecolor=color.sentinel, edgecolor="none"))
+
+    def text(self, x: float, y: float, content: str, anchor: str = "start", color: Token = INK, size: float | None = None,
+             bold: bool = False, halo: bool = False, mono: bool = False, role: str = "") -> None:
+        """Text with its baseline at y. `anchor`: start, middle or end of the filled text stands at x."""
+        side = {"start": "left", "middle": "center", "end": "right"}[anchor]
+        marks = ",".join(m for m in (role, "mono" if mono else "", "halo" if halo else "", "bold" if bold else "") if m)
+        self._add(Text(x, y, content, color=color.sentinel, fontsize=size or self.layout.text, ha=side, va="baseline"), marks)
+
+    def axis_text(self, x: float, y: float, content: str, anchor: str = "middle", color: Token = INK2, halo: bool = False) -> None:
+        """A coordinate: digits that are declared (`data-lit="axis"`), not spliced."""
+        self.text(x, y, content, anchor, color, role="axis", halo=halo)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A rectangle of the sheet with an x and a y scale."""
+
+    sheet: Sheet
+    left: float
+    top: float
+    width: float
+    height: float
+    xscale: Scale
+    yscale: Scale
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
+    def bottom(self) -> float:
+        return self.top + self.height
+
+    def x(self, value: float) -> float:
+        return self.left + self.width * self.xscale(value)
+
+    def y(self, value: float) -> float:
+        return self.bottom - self.height * self.yscale(value)
+
+    def at(self, point: Point) -> Point:
+        return self.x(point[0]), self.y(point[1])
+
+    def frame(self, xticks: Sequence[float] = (), yticks: Sequence[float] = (), *, xlabels: bool = True, ylabels: bool = True,
+              baseline: bool = True) -> None:
+        """Horizontal hairlines at the y ticks, a base line, tick numbers outside."""
+        size = self.sheet.layout.text
+        for value in yticks:
+            y = self.y(value)
+            self.sheet.line([(self.left, y), (self.right, y)], RULE, 1.0)
+        if baseline:
+            self.sheet.line([(self.left, self.bottom), (self.right, self.bottom)], AXIS, 1.2)
+        for value in xticks:
+            self.sheet.line([(self.x(value), self.bottom), (self.x(value), self.bottom + 4)], AXIS, 1.2)
+        if ylabels:
+            for value in yticks:
+                self.sheet.axis_text(self.left - 7, self.y(value) + size * 0.35, tick_text(value, yticks), "end")
+        if xlabels:
+            for value in xticks:
+                self.sheet.axis_text(self.x(value), self.bottom + size + 6, tick_text(value))
+
+    def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = Cue("o"), width: float = 2.2, size: float = 8.0) -> None:
+        """A series in data coordinates: line with the cue's dash, marks on it."""
+        drawn = [self.at(p) for p in points]
+        if len(drawn) > 1:
+            self.sheet.line(drawn, color, width, cue.dash)
+        self.sheet.marks(drawn, cue.marker, color, size, cue.filled)
+
+    def broken(self) -> None:
+        """The mark that says: this axis does not start at zero."""
+        x, y = self.left, self.bottom - 9
+        self.sheet.line([(x, self.bottom), (x, y + 4)], AXIS, 1.2)
+        self.sheet.line([(x - 5, y + 6), (x + 5, y + 2)], AXIS, 1.2)
+        self.sheet.line([(x - 5, y + 1), (x + 5, y - 3)], AXIS, 1.2)
+        self.sheet.line([(x, y - 1), (x, y - 8)], AXIS, 1.2)
+
+    def whisker(self, x: float, lo: float, hi: float, color: Token = INK) -> None:
+        """Interval of one point, drawn thin under the mark."""
+        self.sheet.line([self.at((x, lo)), self.at((x, hi))], color, 1.2)
+
+
+def clear_side(y: float, others: Sequence[float], top: float, bottom: float) -> int:
+    """-1 when there is more room above y than below it (SVG units, obstacles `others`), else 1."""
+    above = y - max((o for o in (*others, top) if o < y), default=top)
+    below = min((o for o in (*others, bottom) if o > y), default=bottom) - y
+    return -1 if above >= below else 1
+
+
+def spread(wanted: Sequence[float], gap: float, top: float, bottom: float) -> list[float]:
+    """Move label positions apart until neighbours are `gap` apart, staying in [top, bottom]; order is kept."""
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    placed = [min(max(wanted[i], top), bottom) for i in order]
+    for i in range(1, len(placed)):
+        placed[i] = max(placed[i], placed[i - 1] + gap)
+    if placed and placed[-1] > bottom:
+        placed[-1] = bottom
+        for i in range(len(placed) - 2, -1, -1):
+            placed[i] = min(placed[i], placed[i + 1] - gap)
+    result = [0.0] * len(wanted)
+    for position, i in zip(placed, order):
+        result[i] = position
+    return result
