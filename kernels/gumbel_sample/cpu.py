@@ -7,6 +7,7 @@ import torch
 from kernels.gumbel_sample.reference import CONTRACT, MIN_TEMPERATURE
 from kernels.philox_uniform.cpu import philox_uniform
 from kernels.row_argmax.cpu import row_argmax
+from kernels.vector_loop import VECTOR
 
 
 def gumbel_sample(
@@ -21,7 +22,12 @@ def gumbel_sample(
     if not sampled:
         return row_argmax(logits)
     if len(sampled) == len(heats):
-        noise = philox_uniform(seeds, positions, stream, vocabulary).log_().neg_().log_()
+        # Whole vectors a row: the scalar rest of torch's loop rounds log differently, and which ids fall into it
+        # would depend on the batch.
+        u = philox_uniform(seeds, positions, stream, vocabulary)
+        if vocabulary % VECTOR:
+            u = torch.constant_pad_nd(u, (0, -vocabulary % VECTOR), 0.5)
+        noise = u.log_().neg_().log_()[:, :vocabulary]
         return row_argmax((logits.float() / temperature.clamp_min(MIN_TEMPERATURE).unsqueeze(1)).sub_(noise))
     ids = row_argmax(logits)
     rows = torch.tensor(sampled)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernels.kda_gate.reference import CONTRACT
+from kernels.vector_loop import VECTOR
 
 
 def kda_gate(
@@ -14,7 +15,7 @@ def kda_gate(
     dt_bias: torch.Tensor,
     decay_floor: float = -3.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Same semantics as the reference; element by element, so independent of the batch."""
+    """Same semantics as the reference; an element's bits do not depend on the batch if H * K is a multiple of 64."""
     heads = a_log.shape[0]
     channels = dt_bias.shape[0]
     if f.shape[-1] != channels or b.shape[-1] != heads or channels % heads or decay_floor >= 0:
@@ -25,5 +26,7 @@ def kda_gate(
         )
     raw = torch.add(dt_bias, f).view(*f.shape[:-1], heads, channels // heads)
     g = raw.mul_(a_log.exp().unsqueeze_(-1)).sigmoid_().mul_(decay_floor)
-    beta = torch.sigmoid(b if b.dtype is torch.float32 else b.float())
-    return g, beta
+    # A few heads would fall into the scalar rest of the loop for one row and into its vector part for many, and the two
+    # sigmoids differ in the last bit: padding keeps every head in the vector part.
+    padded = torch.constant_pad_nd(b if b.dtype is torch.float32 else b.float(), (0, -heads % VECTOR))
+    return g, padded.sigmoid_()[..., :heads]
