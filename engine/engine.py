@@ -144,6 +144,7 @@ class Engine:
         self._finished = others + self._finished
         return [done[request.request_id] for request in requests]
 
+    @torch.inference_mode()
     def flush_cache(self) -> None:
         """Forget everything earlier requests left behind; RuntimeError while requests are being served."""
         if self._sequences:

@@ -103,7 +103,7 @@ class KdaMixer:
 
     def _finish(self, x: Tensor, o: Tensor, gate: Tensor) -> None:
         o = self.ops.rms_norm_gated(o, gate, self.o_norm, self.config.rms_eps, BF16)
-        x.add_(self.out(o.view(x.shape[0], self.inner)))
+        x.add_(self.out(o.reshape(x.shape[0], self.inner)))
 
     def window(self, x: Tensor, batch: Batch, width: int, pool: StatePool, snapshots: Tensor | None) -> Tensor:
         """Advance b requests by `width` positions.

@@ -12,7 +12,9 @@ from engine.config import DraftConfig, ModelConfig
 
 
 class _Maker:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, branch: float = 1.0) -> None:
+        """`branch` scales what attention, KDA and MLP add to the residual."""
+        self.branch = branch
         self.generator = torch.Generator().manual_seed(seed)
         self.tensors: dict[str, Tensor] = {}
 
@@ -32,7 +34,7 @@ class _Maker:
         self.ones(f"{prefix}attn.q_norm.weight", config.head_dim)
         self.ones(f"{prefix}attn.k_norm.weight", config.head_dim)
         self.matrix(f"{prefix}attn.gate.weight", inner, d)
-        self.matrix(f"{prefix}attn.o.weight", d, inner)
+        self.matrix(f"{prefix}attn.o.weight", d, inner, scale=self.branch)
 
     def kda(self, prefix: str, config: ModelConfig) -> None:
         d, inner, rank = config.hidden_size, config.inner_size, config.gate_rank
@@ -46,7 +48,7 @@ class _Maker:
         self.matrix(f"{prefix}kda.g_a.weight", rank, d)
         self.matrix(f"{prefix}kda.g_b.weight", inner, rank)
         self.ones(f"{prefix}kda.o_norm.weight", config.head_dim)
-        self.matrix(f"{prefix}kda.o.weight", d, inner)
+        self.matrix(f"{prefix}kda.o.weight", d, inner, scale=self.branch)
 
     def layer(self, prefix: str, config: ModelConfig, kind: str) -> None:
         d, f = config.hidden_size, config.intermediate_size
@@ -54,20 +56,29 @@ class _Maker:
         (self.kda if kind == "K" else self.attention)(prefix, config)
         self.ones(f"{prefix}norm2.weight", d)
         self.matrix(f"{prefix}mlp.gate_up.weight", 2 * f, d)
-        self.matrix(f"{prefix}mlp.down.weight", d, f)
+        self.matrix(f"{prefix}mlp.down.weight", d, f, scale=self.branch)
 
     def save(self, path: Path) -> None:
         save_file({name: tensor.bfloat16().contiguous() for name, tensor in self.tensors.items()}, path)
 
 
-def write_random_weights(folder: Path, config: ModelConfig, draft: DraftConfig | None = None, seed: int = 0) -> Path:
-    """Write target, dspark and mtp checkpoints with their JSON configs into `folder`; returns `folder`."""
+def write_random_weights(
+    folder: Path, config: ModelConfig, draft: DraftConfig | None = None, seed: int = 0, branch: float = 1.0, agree: bool = False
+) -> Path:
+    """Write target, dspark and mtp checkpoints with their JSON configs into `folder`; returns `folder`.
+
+    With a small `branch` the next token hangs mostly on the last one. With `agree` the drafters know that part
+    exactly (the Markov head holds its table, so `draft.markov_rank` must be the vocabulary): they are right
+    often but not always, which untrained drafters never are.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     draft = draft or DraftConfig(target_layer_ids=_taps(config))
     v, d = config.vocab_size, config.hidden_size
+    if agree and draft.markov_rank != v:
+        raise ValueError(f"agree: markov_rank {draft.markov_rank} must equal the vocabulary, {v}")
 
-    target = _Maker(seed)
+    target = _Maker(seed, branch)
     target.normal("embed.weight", v, d, scale=1.0)
     for i, kind in enumerate(config.layer_types):
         target.layer(f"layers.{i}.", config, kind)
@@ -85,18 +96,32 @@ def write_random_weights(folder: Path, config: ModelConfig, draft: DraftConfig |
     dspark.ones("norm.weight", d)
     dspark.normal("markov.w1.weight", v, draft.markov_rank, scale=1.0)
     dspark.matrix("markov.w2.weight", v, draft.markov_rank, scale=3.0)
+    if agree:
+        # not switched off: a little of the block's own logits makes lost drafter context visible
+        dspark.tensors["norm.weight"] *= 0.3
+        dspark.tensors["markov.w1.weight"] = torch.eye(v)
+        dspark.tensors["markov.w2.weight"] = _next_logits(target, config).t()
     dspark.save(folder / "dspark.safetensors")
     draft.save(folder / "dspark.json")
 
-    mtp = _Maker(seed + 2)
+    mtp = _Maker(seed + 2, branch)
     mtp.ones("norm_h.weight", d)
     mtp.ones("norm_e.weight", d)
     mtp.matrix("fc.weight", d, 2 * d)
     mtp.layer("layer.", config, "A")
     mtp.ones("norm.weight", d)
+    if agree:
+        mtp.tensors["fc.weight"] = torch.cat([0.1 * torch.randn(d, d, generator=mtp.generator) * d**-0.5, torch.eye(d)], 1)
     mtp.save(folder / "mtp.safetensors")
     DraftConfig(block_size=1, target_layer_ids=(len(config.layer_types) - 1,)).save(folder / "mtp.json")
     return folder
+
+
+def _next_logits(target: _Maker, config: ModelConfig) -> Tensor:
+    """[V, V] logits after each token for a target whose layers add nothing."""
+    x = target.tensors["embed.weight"]
+    x = x * torch.rsqrt(x.square().mean(-1, keepdim=True) + config.rms_eps) * target.tensors["norm.weight"]
+    return x @ target.tensors["lm_head.weight"].t()
 
 
 def _taps(config: ModelConfig) -> tuple[int, ...]:

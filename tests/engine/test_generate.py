@@ -1,0 +1,81 @@
+"""The command line: text, JSON lines, and one line for every kind of bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from engine.config import WEIGHTS
+from engine.generate import main
+
+from .conftest import boot, requests
+from engine.model.tokenizer import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    """A random model over the shipped tokenizer's vocabulary."""
+    from engine.config import DraftConfig, ModelConfig
+    from engine.model.random_weights import write_random_weights
+
+    if not (WEIGHTS / "tokenizer.json").is_file():
+        pytest.skip("no tokenizer in engine/weights")
+    config = ModelConfig(hidden_size=64, layer_types="KA", num_heads=2, head_dim=32, num_kv_heads=1, intermediate_size=96)
+    folder = write_random_weights(tmp_path_factory.mktemp("words"), config, DraftConfig(target_layer_ids=(0, 1)))
+    (folder / "tokenizer.json").symlink_to(WEIGHTS / "tokenizer.json")
+    return folder
+
+
+@pytest.fixture
+def prompt_file(tmp_path):
+    path = tmp_path / "prompts.txt"
+    path.write_text("def add(a, b):\n    return\n---\n你好,世界\n", "utf8")
+    return path
+
+
+def run(*arguments):
+    return main([str(a) for a in arguments])
+
+
+def test_json_equals_the_engine(weights, prompt_file, capsys):
+    assert run("--prompt-file", prompt_file, "--weights", weights, "--lane", "dspark", "--block-size", 2, "--max-tokens", 6, "--ignore-eos", "--json") == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["prompt"] for row in rows] == ["def add(a, b):\n    return", "你好,世界"]
+    tokenizer = Tokenizer.load(weights)
+    with boot(weights) as engine:
+        expected = engine.generate(requests([tokenizer.encode(row["prompt"]) for row in rows], max_tokens=6))
+    assert [row["token_ids"] for row in rows] == [record.token_ids for record in expected]
+    for row in rows:
+        assert sum(row["accepted_histogram"]) == row["rounds"] and len(row["accepted_histogram"]) == 3
+        assert row["text"] == tokenizer.decode(row["token_ids"])
+
+
+def test_text_is_separated_as_the_prompts_are(weights, prompt_file, capsys):
+    assert run("--prompt-file", prompt_file, "--weights", weights, "--lane", "mtp", "--max-tokens", 3) == 0
+    assert capsys.readouterr().out.count("\n---\n") == 1
+
+
+@pytest.mark.parametrize(
+    "change, line",
+    [
+        (["--lane", "eagle"], "--lane eagle: unknown lane"),
+        (["--block-size", "9"], "--block-size 9: this drafter was trained for blocks of 1 to 7"),
+        (["--weights", "/nowhere"], "model config not found"),
+        (["--temperature", "-1"], "temperature -1.0 must be"),
+        (["--max-tokens", "0"], "max_tokens 0 must be at least 1"),
+        (["--prompt-file", "/nowhere/p.txt"], "--prompt-file /nowhere/p.txt: No such file"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(weights, prompt_file, capsys, change, line):
+    assert run("--prompt-file", prompt_file, "--weights", weights, *change) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and line in err and err.count("\n") == 1
+
+
+def test_prompt_files_that_hold_no_prompt(weights, tmp_path, capsys):
+    path = tmp_path / "p.txt"
+    for content, line in ((b"a\n---\n\n", "prompt 2 is empty"), (b"", "prompt 1 is empty"), (b"\xff\xfe", "not UTF-8 at byte 0")):
+        path.write_bytes(content)
+        assert run("--prompt-file", path, "--weights", weights) == 2
+        assert line in capsys.readouterr().err

@@ -1,0 +1,58 @@
+"""The inference forward against the training module: another implementation, in float32."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from engine.config import WEIGHTS
+from engine.model.tokenizer import Tokenizer
+from engine.types import Request
+
+from .conftest import CLASSES, boot, held_out
+
+
+@pytest.mark.parametrize("content", CLASSES)
+def test_logits_agree_with_training(content):
+    """bf16 rounding only: close logits, and the same best token wherever training's margin exceeds the error."""
+    model = pytest.importorskip("engine.train.model")
+    path = WEIGHTS / "target.safetensors"
+    if not path.is_file():
+        pytest.skip("no trained weights in engine/weights")
+    ids = held_out(Tokenizer.load(WEIGHTS), content, 1, length=70)[0]
+    with torch.inference_mode():
+        expected = model.load_target(path)(torch.tensor([ids]))[0][0]
+    with boot(WEIGHTS) as engine:
+        prefill, decode = logits_both_ways(engine, ids)
+    for ours, rows in ((prefill, expected[-1:]), (decode, expected[32:])):
+        error = (ours.float() - rows).abs()
+        spread = rows.std()
+        assert error.max() < 0.25 * spread and error.mean() < 0.03 * spread
+        top = rows.topk(2).values
+        sure = (top[:, 0] - top[:, 1]) > 2 * error.max()
+        assert torch.equal(ours.float().argmax(-1)[sure], rows.argmax(-1)[sure])
+
+
+@torch.inference_mode()
+def logits_both_ways(engine, ids):
+    """Logits of the last position by prefill alone, and of positions 32.. by decode after a short prefill."""
+    from engine.scheduler import Sequence
+    from engine.types import RequestRecord
+
+    def begin(prompt):
+        sequence = Sequence(Request("x", prompt), RequestRecord("x", len(prompt)), max_tokens=64)
+        engine.scheduler.waiting.append(sequence)
+        (_, count), = engine.scheduler.schedule(0.0).prefill
+        return sequence, engine._prefill_stretch(sequence, count)
+
+    sequence, last = begin(ids)
+    engine.scheduler.remove(sequence)
+    sequence, _ = begin(ids[:32])
+    rows = []
+    for token in ids[32:]:
+        sequence.anchor = token
+        batch = engine._make_batch([sequence])
+        rows.append(engine.target.window(batch.anchors[:, None], batch)[0][0, 0])
+        sequence.length += 1
+    engine.scheduler.remove(sequence)
+    return last[None], torch.stack(rows)
