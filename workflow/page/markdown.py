@@ -114,7 +114,11 @@ def _box(self, tokens, index, options, env):
     token = tokens[index]
     name = token.type.split("_")[1]
     element = "aside" if name == "note" else "div"
-    return f"<{element}{_attributes(token, **{'class': f'box {name}'})}>\n" if token.nesting == 1 else f"</{element}>\n"
+    if token.nesting != 1:
+        return f"</{element}>\n"
+    title = env.get("boxes", {}).get(name)
+    head = f'<p class="box-title">{title}</p>\n' if title else ""
+    return f"<{element}{_attributes(token, **{'class': f'box {name}'})}>\n{head}"
 
 
 def _table_open(self, tokens, index, options, env):

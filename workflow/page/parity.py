@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections import Counter
 
 from workflow.page.content import Section
-from workflow.page.dialect import VERDICTS, claims
+from workflow.page.dialect import VERDICTS, claims, parse
 from workflow.page.document import DocBlock, document
 from workflow.page.errors import Problem
-from workflow.page.splice import Choice, Context
+from workflow.page.placeholders import MARK
+from workflow.page.splice import Choice, Context, Session
+from workflow.page.strings import Strings
 from workflow.page.words import Words
-
-EXEMPT_FRONT = ("title",)
-
 
 def choices(section: Section) -> list[tuple[str, Choice]]:
     """Every way a section can speak that must be compared."""
@@ -73,3 +72,44 @@ def _differences(en: Counter, zh: Counter) -> str:
         if extra := more - less:
             parts.append(f"only in {language}: " + ", ".join(f"{name}" + (f" ×{count}" if count > 1 else "") for name, count in sorted(extra.items())))
     return "; ".join(parts)
+
+
+def compare_strings(strings: Strings, contexts: dict[str, Context], words: Words) -> list[Problem]:
+    """The same for the texts outside the sections: each leaf, and each variant of a claim in it."""
+    problems = []
+    for section in ("ui", "plates"):
+        for path, texts in _leaves(strings.section(section), section):
+            problems += _strings(path, texts, strings.files[section], contexts, words, section)
+    return problems
+
+
+def _leaves(node, path: str):
+    if not isinstance(node, dict):
+        return
+    if set(node) == {"en", "zh"} and not any(isinstance(text, dict) for text in node.values()):
+        yield path, {language: str(text) for language, text in node.items()}
+        return
+    for name, child in node.items():
+        yield from _leaves(child, f"{path}.{name}")
+
+
+def _strings(path: str, texts: dict[str, str], file: str, contexts: dict[str, Context], words: Words, section: str) -> list[Problem]:
+    trees = {language: parse(text, f"{file}: {path}") for language, text in texts.items()}
+    verdicts = VERDICTS if any(True for _ in claims(trees["en"])) else VERDICTS[:1]
+    problems = []
+    for verdict in verdicts:
+        signatures, found = {}, {}
+        for language, tree in trees.items():
+            session = Session(contexts[language], f"{file}: {path}", Choice(verdict=verdict, every_campaign=True))
+            text = session.run(tree)
+            signatures[language] = Counter(splice.signature for splice in session.vault.items if splice.signature)
+            found[language] = words.classes_in(MARK.sub(" ", text), language)
+        if differs := _differences(signatures["en"], signatures["zh"]):
+            problems.append(Problem(file, 0, "parity", f"{path} ({verdict}): {differs}"))
+        if section == "plates" and ".labels." not in path:
+            classes = words.parity_classes(True)
+            for here, there in (("en", "zh"), ("zh", "en")):
+                for name in sorted((found[here].keys() - found[there].keys()) & classes):
+                    wanted = ", ".join(words.of_class(name, there))
+                    problems.append(Problem(file, 0, "parity", f"{path} ({verdict}): {here} says “{found[here][name]}”, {there} says none of {wanted}"))
+    return problems

@@ -37,6 +37,8 @@ class Context:
     figure: Callable[[str], str] = lambda plate: ""
     """Plate id -> HTML of the figure."""
     data_table: Callable[[str], str] = lambda plate: ""
+    boxes: dict[str, str] = field(default_factory=dict)
+    """Kind of box -> its heading."""
     unlinked: frozenset[str] = frozenset()
     """Plates that no shown section holds: references to them are not links."""
 

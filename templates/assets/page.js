@@ -1,0 +1,166 @@
+/* Everything here is optional: the page reads the same without it. No requests; only the chosen theme is stored. */
+(() => {
+  const root = document.documentElement, THEME = "soundings-theme";
+  const stored = () => { try { return localStorage.getItem(THEME) } catch { return null } };
+  const store = (value) => { try { value ? localStorage.setItem(THEME, value) : localStorage.removeItem(THEME) } catch { /* a file: page may have no storage */ } };
+  const show = (theme) => theme ? root.setAttribute("data-theme", theme) : root.removeAttribute("data-theme");
+  show(stored());
+  root.classList.add("js");
+
+  addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll(".needs-js")) button.hidden = false;
+    theme(); language(); contents(); sorting(); cards();
+  });
+
+  function theme() {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    document.getElementById("theme-switch").addEventListener("click", () => {
+      const now = root.getAttribute("data-theme") || (dark.matches ? "dark" : "light");
+      const next = now === "dark" ? "light" : "dark";
+      const value = next === (dark.matches ? "dark" : "light") ? null : next;
+      show(value); store(value);
+    });
+  }
+
+  function language() {
+    const link = document.querySelector("a.language"), href = link.getAttribute("href");
+    const keep = () => link.setAttribute("href", href + location.hash);
+    addEventListener("hashchange", keep); keep();
+  }
+
+  function contents() {
+    const rail = document.querySelector(".rail"), links = new Map();
+    if (!rail) return;
+    const wide = matchMedia("(min-width: 67.5rem)"), details = rail.querySelector("details");
+    const fold = () => { details.open = wide.matches };
+    wide.addEventListener("change", fold); fold();
+    for (const link of rail.querySelectorAll("a")) links.set(link.hash.slice(1), link);
+    const heads = [...document.querySelectorAll("main h2[id]")].filter((head) => links.has(head.id));
+    const mark = () => {
+      let current = heads[0];
+      for (const head of heads) if (head.getBoundingClientRect().top < innerHeight * .35) current = head;
+      for (const [id, link] of links) id === current.id ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+    };
+    let queued = false;
+    addEventListener("scroll", () => { if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; mark() }) } }, { passive: true });
+    mark();
+  }
+
+  function sorting() {
+    const worth = (cell) => { const data = cell.querySelector("data"); return data ? Number(data.value) : NaN };
+    for (const table of document.querySelectorAll("main .section table")) {
+      const body = table.tBodies[0], heads = [...table.tHead?.rows[0]?.cells ?? []];
+      if (!body || body.rows.length < 4) continue;
+      heads.forEach((head, at) => {
+        if (![...body.rows].every((row) => row.cells[at] && !Number.isNaN(worth(row.cells[at])))) return;
+        const button = document.createElement("button");
+        button.type = "button";
+        button.append(...head.childNodes);
+        head.append(button);
+        button.addEventListener("click", () => {
+          const down = head.getAttribute("aria-sort") === "ascending";
+          for (const other of heads) other.removeAttribute("aria-sort");
+          head.setAttribute("aria-sort", down ? "descending" : "ascending");
+          body.append(...[...body.rows].sort((a, b) => (worth(a.cells[at]) - worth(b.cells[at])) * (down ? -1 : 1)));
+        });
+      });
+    }
+  }
+
+  function cards() {
+    const source = document.getElementById("facts");
+    if (!source) return;
+    const { facts, runs, words, index } = JSON.parse(source.textContent);
+    const card = document.createElement("div");
+    let anchor = null, pinned = false, timer = 0;
+    card.id = "card";
+    card.setAttribute("popover", "manual");
+    card.setAttribute("role", "dialog");
+    document.body.append(card);
+    const make = (name, text, href) => {
+      const node = document.createElement(name);
+      node.textContent = text ?? "";
+      if (href) node.href = href;
+      return node;
+    };
+    const code = (text) => make("code", text);
+    const link = (key) => { const node = make("a", "", index + "#" + key); node.append(code(key)); return node };
+
+    function fill(key, fact) {
+      const list = document.createElement("dl");
+      const row = (name, ...parts) => { if (!parts.some(Boolean)) return; const dd = make("dd"); dd.append(...parts.filter(Boolean)); list.append(make("dt", name), dd) };
+      const close = make("button", "×");
+      close.setAttribute("aria-label", words.close);
+      close.addEventListener("click", hide);
+      const head = make("h2", key), value = make("p", fact.t);
+      value.className = "card-value";
+      row(words.unrounded, code(fact.v + (fact.u ? " " + fact.u : "")), words[fact.s] ? " · " + words[fact.s] : "");
+      if (fact.i) row(words.interval, code(fact.i.join(" … ")), fact.r ? " · " + fact.r : "");
+      else if (fact.n) row(words.boots, code(fact.n));
+      if (fact.f) row(words.formula, code(fact.f));
+      if (fact.p) row(words.inputs, ...fact.p.slice(0, 8).flatMap((parent) => [link(parent), " "]), fact.p.length > 8 ? "…" : "");
+      for (const [file, lines, column, where] of fact.c ?? []) row(file, code(column), ` · ${words.rows} `, code(lines), where ? " · " : "", where ? code(where) : "");
+      const run = runs[fact.c?.[0]?.[0]];
+      if (run) { row(words.command, code(run.q)); row(words.commit, code(run.g)); row(words.machine, run.m); row("sha256", code(run.h.slice(0, 16))) }
+      const more = make("a", words.index, index + "#" + key);
+      card.replaceChildren(close, head, value, list, more);
+    }
+    function place() {
+      const box = anchor.getBoundingClientRect(), size = card.getBoundingClientRect();
+      const below = box.bottom + 8 + size.height < innerHeight || box.top < size.height + 8;
+      card.style.left = Math.max(12, Math.min(box.left, document.documentElement.clientWidth - size.width - 12)) + "px";
+      card.style.top = Math.max(8, below ? box.bottom + 8 : box.top - size.height - 8) + "px";
+    }
+    function open(node, pin) {
+      const key = node.getAttribute("data-key"), fact = facts[key];
+      if (!fact) return;
+      anchor?.classList.remove("open");
+      anchor = node; pinned = pin;
+      anchor.classList.add("open");
+      fill(key, fact);
+      card.showPopover?.();
+      place();
+    }
+    function hide() {
+      const back = card.contains(document.activeElement) ? anchor : null;
+      anchor?.classList.remove("open");
+      card.hidePopover?.();
+      anchor = null; pinned = false;
+      back?.focus?.();
+    }
+    const number = (event) => event.target.closest?.("data[data-key]");
+    const later = (action, wait) => { clearTimeout(timer); timer = setTimeout(action, wait) };
+    document.addEventListener("pointerover", (event) => {
+      if (event.pointerType === "touch" || pinned) return;
+      const node = number(event);
+      if (node) later(() => open(node, false), 300);
+      else if (card.contains(event.target)) clearTimeout(timer);
+      else if (anchor) later(hide, 300);
+      else clearTimeout(timer);
+    });
+    document.addEventListener("click", (event) => {
+      const node = number(event);
+      if (node && !node.closest("a, label, summary")) { clearTimeout(timer); anchor === node && pinned ? hide() : open(node, true) }
+      else if (anchor && !card.contains(event.target)) hide();
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && anchor) hide();
+      if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("data[tabindex]")) { event.preventDefault(); open(event.target, true); card.querySelector("button").focus() }
+    });
+    addEventListener("scroll", () => { if (anchor) pinned ? place() : hide() }, { passive: true });
+
+    const toggle = document.getElementById("sources-switch");
+    toggle.addEventListener("click", () => {
+      const on = root.classList.toggle("sources");
+      toggle.setAttribute("aria-pressed", String(on));
+      for (const node of document.querySelectorAll("main data[data-key]")) {
+        if (!facts[node.getAttribute("data-key")]) continue;
+        on ? node.setAttribute("tabindex", "0") : node.removeAttribute("tabindex");
+        on ? node.setAttribute("role", "button") : node.removeAttribute("role");
+      }
+    });
+    const wanted = /^#k=(.+)/.exec(decodeURIComponent(location.hash));
+    const node = wanted && document.querySelector(`data[data-key="${CSS.escape(wanted[1])}"]`);
+    if (node) { node.scrollIntoView({ block: "center" }); open(node, true) }
+  }
+})();

@@ -1,0 +1,61 @@
+"""Build the site: python -m workflow.page --build workflow/build --site site [--campaign NAME ...]
+
+Exit 0: written. 1: a check found something, nothing was written. 2: an input is bad or missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from workflow.page.errors import PageError
+from workflow.page.listing import site_files
+from workflow.page.site import build, write
+from workflow.plan import ROOT, Plan, PlanError
+
+
+def arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m workflow.page", description="Build the bilingual report from derived values and drawn plates.")
+    parser.add_argument("--build", type=Path, default=Path("workflow/build"), help="folder with NAME/values.json and NAME/figures (default: %(default)s)")
+    parser.add_argument("--site", type=Path, default=Path("site"), help="folder to write (default: %(default)s)")
+    parser.add_argument("--config", type=Path, default=Path("workflow/config.yaml"), help="campaigns, lead and site_url (default: %(default)s)")
+    parser.add_argument("--campaign", action="append", metavar="NAME", help="build only these campaigns; the first one leads")
+    parser.add_argument("--list", action="store_true", help="print the files that a build writes, build nothing")
+    parser.add_argument("--check", action="store_true", help="run every check, write nothing")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = arguments().parse_args(argv)
+    try:
+        config = yaml.safe_load(options.config.read_text("utf8"))
+        if options.campaign:
+            config = {**config, "campaigns": options.campaign, "lead": options.campaign[0]}
+        plan = Plan.from_config(config, ROOT)
+        if options.list:
+            print("\n".join(site_files(plan, str(options.site))))
+            return 0
+        start = time.perf_counter()
+        result = build(plan, options.build, site_url=config.get("site_url") or "")
+    except (PageError, PlanError, ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    for line in result.log:
+        print(line)
+    if result.problems:
+        for problem in result.problems:
+            print(problem, file=sys.stderr)
+        print(f"{len(result.problems)} problems; nothing was written", file=sys.stderr)
+        return 1
+    if not options.check:
+        write(result.files, options.site)
+        print(f"{options.site}: {len(result.files)} files, {sum(map(len, result.files.values())) / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

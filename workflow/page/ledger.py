@@ -1,0 +1,93 @@
+"""The index of numbers: a row a fact, with its inputs and the cells it was read from; what the cards show, without JavaScript and in print."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fnmatch import fnmatchcase
+
+from markupsafe import Markup
+
+from workflow.derive.fact import Fact
+from workflow.derive.values import natural
+from workflow.page.dialect import parse
+from workflow.page.document import inline
+from workflow.page.literals import Literals
+from workflow.page.lookup import Lookup
+from workflow.page.provenance import raw
+from workflow.page.splice import Context
+from workflow.page.strings import Strings
+from workflow.page.view import Group
+
+CELLS = 6
+"""Source cells shown a fact; a mean over more files says how many more there are."""
+PLACES = 8
+
+
+def family(key: str) -> str:
+    return key.partition(".")[0]
+
+
+def name_of(key: str, context: Context, strings: Strings) -> Markup:
+    """The human name of a fact, from the first pattern of strings.yaml that fits."""
+    for pattern, texts in strings.section("facts").items():
+        if fnmatchcase(key, pattern) and context.language in texts:
+            return Markup(inline(parse(str(texts[context.language]), strings.files["facts"]), context, strings.files["facts"]))
+    return Markup("")
+
+
+def groups(context: Context, strings: Strings, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[Group, ...]:
+    """Rows of the facts `keys`, by family. `places`: key -> ids on the report; `report`: link to it."""
+    families = defaultdict(list)
+    for key in sorted(keys, key=natural):
+        families[family(key)].append(_row(context.lookup.fact(key), context, strings, keys, places.get(key, []), report))
+    return tuple(Group(name, tuple(rows)) for name, rows in families.items())
+
+
+def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places: list[str], report: str) -> dict:
+    shown = Markup("") if fact.missing else Markup(inline(parse('{{ n("%s") }}' % fact.key, ""), context, ""))
+    return {
+        "key": fact.key,
+        "name": name_of(fact.key, context, strings),
+        "missing": fact.missing,
+        "shown": shown,
+        "raw": raw(fact),
+        "unit": fact.unit,
+        "status": fact.status,
+        "interval": f"{fact.lo!r} … {fact.hi!r}" if fact.lo is not None and fact.hi is not None else "",
+        "resampled": fact.resampled or (f"n = {fact.n}" if fact.n else ""),
+        "formula": fact.formula,
+        "parents": [(parent, f"#{parent}" if parent in keys else "") for parent in fact.parents],
+        "reason": fact.reason,
+        "cells": [_cell(cell) for cell in fact.source[:CELLS]] + ([{"href": "values.json", "file": f"+ {len(fact.source) - CELLS}", "row": "", "column": "", "where": ""}] if len(fact.source) > CELLS else []),
+        "places": [(f"{report}#{place}", place) for place in places[:PLACES]],
+    }
+
+
+def _cell(cell) -> dict:
+    return {"href": f"data/{cell.file}", "file": cell.file, "row": cell.row, "column": cell.column, "where": cell.where}
+
+
+def claim_rows(lookup: Lookup, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[dict, ...]:
+    rows = []
+    for key, claim in sorted(lookup.values.claims.items(), key=lambda item: natural(item[0])):
+        margin = " ".join(
+            part for part in (f"{claim.margin:.4g}" if claim.margin is not None else "", f"± {claim.noise:.4g}" if claim.noise is not None else "", claim.measure) if part
+        )
+        rows.append(
+            {
+                "key": key,
+                "verdict": claim.verdict,
+                "statement": f"[{claim.kind}] {claim.statement}".strip(),
+                "reason": claim.reason,
+                "margin": margin,
+                "evidence": [(name, f"#{name}" if name in keys else "") for name in claim.evidence],
+                "places": [(f"{report}#{place}", place) for place in places.get(key, [])[:PLACES]],
+            }
+        )
+    return tuple(rows)
+
+
+def literal_rows(literals: Literals, language: str) -> tuple[tuple[str, Markup, str], ...]:
+    declared = [(name, Markup(literal.html(language)), literal.reason) for name, literal in sorted(literals.literals.items())]
+    marked = [(name, Markup(f"<code>{name}</code>"), reason) for name, reason in sorted(literals.definitions.items())]
+    return (*declared, *marked)

@@ -1,0 +1,34 @@
+"""The files that a build writes, known before anything is built (the outputs of the site rule)."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from workflow.page.routes import ASSETS, RESERVED, routes
+from workflow.plan import Plan
+
+
+def plate_ids(templates: Path) -> list[str]:
+    """Plates that the English sections show, in page order; read from the front matter alone."""
+    import yaml
+
+    found: dict[str, None] = {}
+    for path in sorted((templates / "content" / "en").glob("*.md")):
+        parts = path.read_text("utf8").split("---\n", 2)
+        if len(parts) == 3:
+            found.update(dict.fromkeys((yaml.safe_load(parts[1]) or {}).get("plates") or ()))
+    return list(found)
+
+
+def site_files(plan: Plan, site: str = "site") -> list[str]:
+    """Every file below the site folder, for all campaigns of a plan, sorted. Raises ValueError on a campaign named like a route."""
+    plates = plate_ids(plan.root / "templates")
+    files = [f"assets/{name}" for name in ASSETS]
+    for name in plan.names:
+        if name in RESERVED and name != plan.lead:
+            raise ValueError(f"workflow/config.yaml: a campaign may not be called {name!r}, that is a route of the site")
+        measured = [PurePosixPath(path).name for path in plan.kept(name)]
+        files += routes(name, plan.lead).files(measured, plates)
+    return sorted(f"{site}/{file}" for file in files)
+
+

@@ -1,0 +1,175 @@
+"""Plates on the page: a figure with its finding as caption, the drawing in two widths, the data table, sources and downloads."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+
+from workflow.figures.fill import fill, standalone
+from workflow.page.dialect import parse
+from workflow.page.document import inline, plain
+from workflow.page.errors import PageError
+from workflow.page.provenance import files_of
+from workflow.page.splice import Context
+from workflow.page.strings import Strings
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What `python -m workflow.figures` left for one plate."""
+
+    id: str
+    claim: str
+    wide: bool
+    code: str
+    keys: tuple[str, ...]
+    table: dict | None
+    svg: str | None
+    narrow: str | None
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def load(cls, folder: Path, plate: str) -> "Drawing":
+        """Raises PageError when the figures were not built."""
+        try:
+            data = json.loads((folder / f"{plate}.json").read_text("utf8"))
+        except FileNotFoundError:
+            raise PageError.at(str(folder / f"{plate}.json"), 0, "not there; build it with `python -m workflow.figures`", "plates") from None
+        missing = tuple((data.get("missing") or {}).get("keys", ()))
+        files = {} if missing else {name: folder / f"{plate}{suffix}.svg" for name, suffix in (("svg", ""), ("narrow", ".narrow"))}
+        drawn = {name: path.read_text("utf8") if path.exists() else None for name, path in files.items()}
+        return cls(plate, data["claim"], bool(data.get("wide")), data["code"], tuple(data.get("keys", ())), data.get("table"), drawn.get("svg"), drawn.get("narrow"), missing)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """The formatter of one language, as the figures call it."""
+
+    context: Context
+
+    def text(self, fact, style: str | None = None) -> str:
+        return self.context.formatter(fact, self.context.language, style or None)
+
+
+@dataclass
+class Plates:
+    """The plates of one campaign in one language."""
+
+    context: Context
+    strings: Strings
+    drawings: dict[str, Drawing]
+    to_root: str
+    """Path from the page to the campaign's root: `` or `../`."""
+    _filled: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @cached_property
+    def file(self) -> str:
+        return self.strings.files["plates"]
+
+    def ui(self, name: str) -> str:
+        return inline(parse(self.strings.leaf("ui", "plate", name, language=self.context.language), self.strings.files["ui"]), self.context, self.strings.files["ui"])
+
+    def verdict(self, drawing: Drawing) -> str:
+        claim = self.context.lookup.values.claims.get(drawing.claim)
+        return claim.verdict if claim else "missing"
+
+    def text(self, drawing: Drawing, part: str) -> str:
+        """The title or alt that the verdict allows; `missing` where the drawing is."""
+        verdict = "missing" if drawing.missing else self.verdict(drawing)
+        return self.strings.leaf("plates", drawing.id, part, verdict, language=self.context.language)
+
+    def inline(self, text: str) -> str:
+        return inline(parse(text, self.file), self.context, self.file)
+
+    def plain(self, text: str) -> str:
+        return plain(parse(text, self.file), self.context, self.file)[0]
+
+    def svg(self, plate: str, width: str = "svg") -> str:
+        """The drawing in this language, for inlining."""
+        drawing = self.drawings[plate]
+        if (plate, width) not in self._filled:
+            source = getattr(drawing, width)
+            self._filled[plate, width] = fill(source, self.context.language, self.strings.section("plates"), self.context.lookup.values, Bound(self.context))
+        return self._filled[plate, width]
+
+    def file_svg(self, plate: str) -> str:
+        """The drawing as a file of its own; a plate that was not drawn says so."""
+        drawing = self.drawings[plate]
+        if drawing.svg is not None:
+            return standalone(self.svg(plate))
+        says = escape(self.plain(self.text(drawing, "title")))
+        return (
+            '<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 80" width="720" height="80">'
+            f'<rect width="720" height="80" fill="#fbfaf7"/><text x="24" y="46" font-family="sans-serif" font-size="16" fill="#56524b">{says}</text></svg>\n'
+        )
+
+    def figure(self, plate: str) -> str:
+        """The figure element. The first sentence of its caption is the finding."""
+        drawing, number = self.drawings[plate], self.context.plates[plate]
+        verdict = "missing" if drawing.missing else self.verdict(drawing)
+        words = ("Plate ", "") if self.context.language == "en" else ("图版 ", "")
+        label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
+        caption = (
+            f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
+            f'<span class="plate-sub">{self.inline(self.strings.leaf("plates", plate, "subtitle", language=self.context.language))}</span></figcaption>'
+        )
+        size = "plate wide" if drawing.wide else "plate"
+        opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{verdict}">'
+        if drawing.missing:
+            reasons = "".join(self._reason(key) for key in drawing.missing[:3])
+            return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
+        narrow = f'<div class="plate-narrow">{self.svg(plate, "narrow")}</div>' if drawing.narrow else ""
+        art = f'<div class="plate-art{"" if narrow else " single"}"><div class="plate-wide">{self.svg(plate)}</div>{narrow}</div>'
+        table = f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>' if drawing.table else ""
+        return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
+
+    def _reason(self, key: str) -> str:
+        fact = self.context.lookup.fact(key)
+        return f'<li><code>{escape(key)}</code>: <code lang="en">{escape(fact.reason)}</code></li>'
+
+    def _footer(self, drawing: Drawing) -> str:
+        keys = [key for key in drawing.keys if self.context.lookup.known(key)]
+        files = sorted({file for key in keys for file in files_of(self.context.lookup.fact(key), self.context.lookup) if file.endswith(".csv")})
+        data = ", ".join(f'<a href="{self.to_root}data/{escape(file)}"><code>{escape(file)}</code></a>' for file in files)
+        svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
+        parts = [f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]
+        return f'<p class="plate-source">{" · ".join(part for part in parts if part)}</p>'
+
+    def data_table(self, plate: str, framed: bool = True) -> str:
+        """The numbers of a plate as a table."""
+        table = self.drawings[plate].table
+        if not table:
+            return ""
+        number = self.context.plates[plate]
+        head = "".join(f'<th scope="col">{self._cell(plate, column)}</th>' for column in table["columns"])
+        body = "".join(
+            "<tr>" + "".join(f'<th scope="row">{self._cell(plate, cell)}</th>' if at == 0 else f'<td class="right">{self._cell(plate, cell)}</td>' for at, cell in enumerate(row)) + "</tr>\n"
+            for row in table["rows"]
+        )
+        name = f"{'table' if framed else 'data'}-{plate}"
+        words = ("Plate ", "") if self.context.language == "en" else ("图版 ", "")
+        caption = f'<caption id="{name}-caption">{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}{self.ui("of")}</caption>'
+        return (
+            f'<div class="table-scroll" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
+            f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
+        )
+
+    def _cell(self, plate: str, cell: dict | None) -> str:
+        if cell is None:
+            return '<span class="none">–</span>'
+        if "key" in cell:
+            return self.inline('{{ n("%s") }}' % cell["key"])
+        if "label" in cell:
+            return self.inline(self.strings.leaf("plates", plate, "labels", cell["label"], language=self.context.language))
+        return f'<span data-lit="axis">{escape(cell["lit"], quote=False)}</span>'
+
+
+def used_keys(drawing: Drawing) -> set[str]:
+    """Fact keys that a drawing or its table shows."""
+    cells = [cell for row in (drawing.table or {}).get("rows", ()) for cell in row if cell]
+    return {*drawing.keys, *(cell["key"] for cell in cells if "key" in cell)}
+
+

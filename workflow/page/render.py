@@ -1,0 +1,290 @@
+"""One campaign to the files of its pages, checked: sections, report, index of numbers, data and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from workflow.derive.values import Values
+from workflow.page import guarantees, ledger, lint_chinese, parity
+from workflow.page.closes import ClosesError, Equation, widen
+from workflow.page.content import Content, Section
+from workflow.page.coverage import EMPTY, Coverage
+from workflow.page.dialect import parse
+from workflow.page.document import document, inline
+from workflow.page.errors import PageError, Problem
+from workflow.page.format import Formatter
+from workflow.page.lint_numbers import Finding, NumbersLint
+from workflow.page.literals import Literals
+from workflow.page.lookup import Lookup, count_fact
+from workflow.page.places import places
+from workflow.page.plates import Drawing, Plates
+from workflow.page.provenance import card, run_card, runs
+from workflow.page.routes import LANGUAGES, Routes
+from workflow.page.splice import Choice, Context
+from workflow.page.strings import Strings
+from workflow.page.view import NumbersView, PageView, ReportView, SectionView, as_script
+from workflow.page.words import TEMPLATES, Words
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Everything below templates/, read once for all campaigns."""
+
+    templates: Path
+    content: Content
+    strings: Strings
+    literals: Literals
+    words: Words
+
+    @classmethod
+    def load(cls, templates: Path = TEMPLATES) -> "Sources":
+        return cls(templates, Content.load(templates), Strings.load(templates), Literals.load(templates), Words.load(templates / "words.yaml"))
+
+    @cached_property
+    def jinja(self) -> Environment:
+        return Environment(loader=FileSystemLoader(self.templates), autoescape=True, undefined=StrictUndefined, trim_blocks=False, keep_trailing_newline=True)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """The inputs of one campaign's pages."""
+
+    name: str
+    routes: Routes
+    values: Values
+    figures: Path
+    """Folder that `python -m workflow.figures` wrote."""
+    others: tuple[tuple[str, Routes], ...] = ()
+    site_url: str = ""
+
+
+@dataclass(frozen=True)
+class Page:
+    """One finished page and where its text came from."""
+
+    path: str
+    language: str
+    html: str
+    coverage: Coverage
+    sections: dict[str, Section]
+    """Slug -> section, to name file and line of what a check finds."""
+    template: str
+
+    def problem(self, finding: Finding) -> Problem:
+        slug, block = self._place(finding.anchor)
+        if section := self.sections.get(slug):
+            return Problem(section.file, section.line_with(finding.text.strip(), block), finding.check, finding.message)
+        return Problem(f"templates/{self.template}", 0, finding.check, f"{finding.message} (at #{finding.anchor} of {self.path})")
+
+    def _place(self, anchor: str | None) -> tuple[str, str | None]:
+        """The section and the block of an id."""
+        for slug in sorted(self.sections, key=len, reverse=True):
+            if anchor == slug:
+                return slug, None
+            if anchor and anchor.startswith(slug + "-"):
+                return slug, anchor.removeprefix(slug + "-").removesuffix("-caption")
+        return "", None
+
+
+class Builder:
+    """Builds the pages of one campaign. `problems` collects everything that is wrong; nothing is published unless it stays empty."""
+
+    def __init__(self, sources: Sources, campaign: Campaign):
+        self.sources, self.campaign = sources, campaign
+        self.problems: list[Problem] = []
+        content = sources.content
+        numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
+        plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
+        own = {f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page") for slug, number in numbers.items()}
+        own |= {f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()}
+        self.lookup = Lookup(campaign.values, own | EMPTY.facts())
+        self.drawings = {plate: Drawing.load(campaign.figures, plate) for plate in plates}
+        formatter = Formatter(sources.words, names=sources.strings.section("values"))
+        boxes = sources.strings.section("ui").get("box", {})
+        self.contexts = {
+            language: Context(
+                language, campaign.name, self.lookup, formatter, sources.literals, sources.strings.section("terms"), numbers, plates,
+                boxes={name: text[language] for name, text in boxes.items()},
+            )
+            for language in LANGUAGES
+        }  # fmt: skip
+
+    # before anything is rendered
+
+    def check_sources(self) -> None:
+        """Keys, variants, parity of the two languages, Chinese typography of the source."""
+        content, strings = self.sources.content, self.sources.strings
+        for path in strings.untranslated():
+            self.problems.append(Problem(strings.files[path.split(".")[0]], 0, "parity", f"{path} speaks one language only"))
+        for english, chinese in zip(content.sections["en"], content.sections["zh"]):
+            for section in (english, chinese):
+                with self._collecting():
+                    self.problems += guarantees.check(section, self.lookup)
+            with self._collecting():
+                self.problems += parity.compare(english, chinese, self.contexts, self.sources.words)
+            for line, check, message in lint_chinese.source_findings(chinese.source):
+                self.problems.append(Problem(chinese.file, line + chinese.offset, check, message))
+        with self._collecting():
+            self.problems += parity.compare_strings(strings, self.contexts, self.sources.words)
+
+    def widen(self) -> None:
+        """Digits that the declared equations need, the same on the whole page."""
+        equations: list[Equation] = []
+        for section in self.sources.content.sections["en"]:
+            for equation in section.equations:
+                known = [key for key in (equation.result, *equation.terms) if self.lookup.known(key)]
+                if len(known) < len(equation.terms) + 1:
+                    self.problems.append(Problem(section.file, 1, "closes", f"{equation.text!r} uses a key that no fact has"))
+                elif not any(self.lookup.fact(key).missing for key in known):
+                    equations.append(equation)
+        try:
+            formatter = widen(self.contexts["en"].formatter, equations, self.lookup.fact)
+        except ClosesError as error:
+            self.problems.append(Problem("templates/content", 0, "closes", str(error)))
+            return
+        self.contexts = {language: replace(context, formatter=formatter) for language, context in self.contexts.items()}
+
+    # pages
+
+    def pages(self) -> Iterator[Page]:
+        """Reports first, then the indexes of numbers, which link back to them."""
+        found = {}
+        for language in LANGUAGES:
+            with self._collecting():
+                page = self._report(language)
+                found[language] = places(page.html)
+                yield page
+        for language in LANGUAGES:
+            if language in found:
+                with self._collecting():
+                    yield self._numbers(language, found)
+
+    def _missing(self, section: Section) -> list[str]:
+        return [key for key in section.needs if self.lookup.known(key) and self.lookup.fact(key).missing]
+
+    def _plates(self, language: str) -> Plates:
+        context = self.contexts[language]
+        hidden = {plate for section in self.sources.content.sections[language] if self._missing(section) for plate in section.plates}
+        shown = {plate for section in self.sources.content.sections[language] if not self._missing(section) for plate in section.plates}
+        context = replace(context, unlinked=frozenset(hidden - shown))
+        to_root = "" if language == "en" else "../"
+        plates = Plates(context, self.sources.strings, self.drawings, to_root)
+        plates.context = replace(context, figure=plates.figure, data_table=plates.data_table)
+        return plates
+
+    def _section(self, section: Section, context: Context) -> SectionView:
+        missing = self._missing(section)
+        title = Markup(inline(section.title_tree, context, section.file, Choice(verdict="missing") if missing else Choice()))
+        blocks = document(section, context, Choice(absent=bool(missing)))
+        reasons = tuple((key, self.lookup.fact(key).reason) for key in missing)
+        if missing and not blocks:
+            raise PageError.at(section.file, 1, f"{missing[0]} is missing in {self.campaign.name} and the section has no absent block", "absent")
+        html = Markup("\n".join(block.html for block in blocks))
+        return SectionView(section.slug, context.sections[section.slug], title, html, bool(missing), reasons)
+
+    def _view(self, language: str, kind: str) -> dict:
+        campaign, path = self.campaign, getattr(self.campaign.routes, kind)(language)
+        return {
+            "strings": self.sources.strings,
+            "routes": campaign.routes,
+            "path": path,
+            "kind": kind,
+            "runs": tuple(runs(campaign.values).values()),
+            "campaigns": tuple((name, PageView.to(_At(path), other.report(language))) for name, other in campaign.others),
+            "site_url": campaign.site_url,
+        }
+
+    def _report(self, language: str) -> Page:
+        context = self._plates(language).context
+        sections = []
+        for section in self.sources.content.sections[language]:
+            with self._collecting():
+                sections.append(self._section(section, context))
+        view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
+        template = "report.html.j2"
+        shown = set(places(self._render(template, view))[0])
+        return self._finish(template, replace(view, cards=self._cards(shown, context)), language)
+
+    def _cards(self, shown: set[str], context: Context) -> Markup:
+        facts = [self.lookup.fact(key) for key in sorted(shown) if key in self.campaign.values.facts]
+        used = {cell.file for key in self.lookup.ancestors(fact.key for fact in facts) for cell in self.lookup.fact(key).source}
+        known = runs(self.campaign.values)
+        ui = self.sources.strings.section("ui")
+        words = {name: texts[context.language] for name, texts in {**ui["card"], **ui["status"]}.items()}
+        return as_script(
+            {
+                "facts": {fact.key: card(fact, context.formatter, context.language) for fact in facts},
+                "runs": {file: run_card(run) for file, run in known.items() if file in used},
+                "words": words,
+                "index": "numbers/index.html",
+            }
+        )
+
+    def _numbers(self, language: str, found: dict) -> Page:
+        context, routes = self.contexts[language], self.campaign.routes
+        here, claims_here = found[language]
+        keys = set(self.campaign.values.facts) | {key for key in self.lookup.own if not key.startswith("page.")}
+        base = self._view(language, "numbers")
+        report = PageView.to(_At(base["path"]), routes.report(language))
+        view = NumbersView(
+            context,
+            **base,
+            groups=ledger.groups(context, self.sources.strings, keys, here, report),
+            claims=ledger.claim_rows(self.lookup, keys, claims_here, report),
+            literals=ledger.literal_rows(self.sources.literals, language),
+        )
+        return self._finish("numbers.html.j2", view, language)
+
+    def _render(self, template: str, view: PageView) -> str:
+        return self.sources.jinja.get_template(template).render(page=view)
+
+    def _finish(self, template: str, view: PageView, language: str) -> Page:
+        """Render, count, render again with the counts, check."""
+        coverage = Coverage.of(self._render(template, view))
+        lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
+        view = replace(view, context=replace(view.context, lookup=lookup))
+        html = self._render(template, view)
+        sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
+        page = Page(view.path, language, html, coverage, sections, template)
+        lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
+        self.problems += [page.problem(finding) for finding in (*lint.check(html), *lint_chinese.page_findings(html))]
+        return page
+
+    def figures(self) -> Iterator[tuple[str, str]]:
+        """Plate files for download: path, SVG."""
+        for language in LANGUAGES:
+            plates = self._plates(language)
+            for plate in self.drawings:
+                yield self.campaign.routes.figure(plate, language), plates.file_svg(plate)
+
+    def _collecting(self):
+        return _Collecting(self.problems)
+
+
+@dataclass(frozen=True)
+class _At:
+    path: str
+
+
+class _Collecting:
+    """Collects the problems of a PageError and goes on."""
+
+    def __init__(self, problems: list[Problem]):
+        self._problems = problems
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace) -> bool:
+        if isinstance(error, PageError):
+            self._problems += error.problems
+            return True
+        return False
+
+

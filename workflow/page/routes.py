@@ -1,0 +1,51 @@
+"""Where every file of the site lies, and how pages reach one another by relative paths."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+LANGUAGES = ("en", "zh")
+LANG = {"en": "en", "zh": "zh-Hans"}
+ASSETS = ("page.css", "page.js")
+RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets"}
+"""Names of routes, which no campaign may have."""
+
+
+def relative(target: str, source: str) -> str:
+    """The link from one file of the site to another."""
+    return posixpath.relpath(target, posixpath.dirname(source) or ".")
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The files of one campaign. `prefix` is empty for the lead, `NAME/` for the others."""
+
+    prefix: str
+
+    def report(self, language: str) -> str:
+        return f"{self.prefix}{'' if language == 'en' else language + '/'}index.html"
+
+    def numbers(self, language: str) -> str:
+        return f"{self.prefix}{'' if language == 'en' else language + '/'}numbers/index.html"
+
+    def data(self, file: str) -> str:
+        return f"{self.prefix}data/{file}"
+
+    def figure(self, plate: str, language: str) -> str:
+        return f"{self.prefix}figures/{plate}.{language}.svg"
+
+    def files(self, measured: Iterable[str], plates: Iterable[str]) -> list[str]:
+        """Every file of the campaign. `measured`: names of its CSVs and manifests."""
+        return [
+            *(self.report(language) for language in LANGUAGES),
+            *(self.numbers(language) for language in LANGUAGES),
+            *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),
+            *(self.data(name) for name in measured),
+            *(self.figure(plate, language) for plate in plates for language in LANGUAGES),
+        ]
+
+
+def routes(name: str, lead: str) -> Routes:
+    return Routes("" if name == lead else f"{name}/")

@@ -1,0 +1,87 @@
+"""All campaigns of a plan to the files of the site; written only when no check found anything."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workflow.derive.values import Values
+from workflow.page.errors import PageError, Problem
+from workflow.page.links import Links
+from workflow.page.render import Builder, Campaign, Page, Sources
+from workflow.page.routes import ASSETS, routes
+from workflow.page.words import TEMPLATES
+from workflow.plan import Plan
+
+
+@dataclass
+class Result:
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Path below the site folder -> content."""
+    problems: list[Problem] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
+
+
+def build(plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str = "") -> Result:
+    """Every file of the site, and every problem. Raises PageError or OSError when an input cannot be read at all.
+
+    `folder`: NAME/values.json, NAME/claims.json and NAME/figures of each campaign.
+    """
+    sources = Sources.load(templates)
+    result = Result({f"assets/{name}": (templates / "assets" / name).read_bytes() for name in ASSETS})
+    pages: list[Page] = []
+    for name in plan.names:
+        pages += _campaign(name, plan, folder, sources, site_url, result)
+    _check_links(pages, result)
+    result.problems = sorted(set(result.problems))
+    return result
+
+
+def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: str, result: Result) -> list[Page]:
+    here, values_file = routes(name, plan.lead), folder / name / "values.json"
+    if not values_file.exists():
+        raise PageError.at(str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`")
+    others = tuple((other, routes(other, plan.lead)) for other in plan.names)
+    builder = Builder(sources, Campaign(name, here, Values.load(values_file), folder / name / "figures", others, site_url))
+    builder.check_sources()
+    builder.widen()
+    pages = list(builder.pages())
+    for page in pages:
+        result.files[page.path] = page.html.encode()
+        result.log.append(f"{page.path}: {page.coverage}")
+    try:
+        result.files |= {path: svg.encode() for path, svg in builder.figures()}
+    except PageError as error:
+        builder.problems += error.problems
+    result.files[f"{here.prefix}values.json"] = values_file.read_bytes()
+    claims = folder / name / "claims.json"
+    result.files[f"{here.prefix}claims.json"] = claims.read_bytes() if claims.exists() else json.dumps(builder.campaign.values.claims_json(), indent=1).encode()
+    for path in map(Path, plan.kept(name)):
+        result.files[here.data(path.name)] = (plan.root / path).read_bytes()
+    result.problems += builder.problems
+    return pages
+
+
+def _check_links(pages: list[Page], result: Result) -> None:
+    links, by_path = Links(set(result.files)), {page.path: page for page in pages}
+    for page in pages:
+        result.problems += [page.problem(finding) for finding in links.add(page.path, page.html)]
+    result.problems += [by_path[path].problem(finding) for path, finding in links.check()]
+
+
+def write(files: dict[str, bytes], site: Path) -> None:
+    """Each file beside its place, then renamed into it; a file that is already so only gets a new time."""
+    for name, content in sorted(files.items()):
+        target = site / name
+        if target.exists() and target.read_bytes() == content:
+            os.utime(target)  # Snakemake compares times: this output is up to date
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".page-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, target)

@@ -1,0 +1,249 @@
+"""What a template sees of a page: its texts spliced, its links relative."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from html import escape
+
+from markupsafe import Markup
+
+from workflow.page.dialect import parse
+from workflow.page.document import inline, plain
+from workflow.page.provenance import Run
+from workflow.page.routes import LANG, LANGUAGES, Routes, relative
+from workflow.page.splice import Context
+from workflow.page.strings import Strings
+
+
+@dataclass(frozen=True)
+class PlainText:
+    """A text for a place that holds no elements, with the mark of its facts."""
+
+    text: str
+    keys: tuple[str, ...]
+
+    @property
+    def keyed(self) -> Markup:
+        return Markup(f' data-key="{escape(" ".join(self.keys), quote=True)}"') if self.keys else Markup("")
+
+
+@dataclass(frozen=True)
+class PageView:
+    """What every page has."""
+
+    context: Context
+    strings: Strings
+    routes: Routes
+    path: str
+    """File of the page below the site folder."""
+    kind: str
+    runs: tuple[Run, ...]
+    campaigns: tuple[tuple[str, str], ...]
+    """Other campaigns of the site: name, link."""
+    site_url: str = ""
+
+    # texts
+
+    def ui(self, path: str) -> Markup:
+        """A text of the interface as HTML; `a.b` or `ui.a.b`."""
+        text, file = self._leaf(path)
+        return Markup(inline(parse(text, file), self.context, file))
+
+    def text(self, path: str) -> PlainText:
+        """A text of the interface without elements."""
+        text, file = self._leaf(path)
+        words, keys = plain(parse(text, file), self.context, file)
+        return PlainText(" ".join(words.split()), keys)
+
+    def _leaf(self, path: str) -> tuple[str, str]:
+        steps = path.removeprefix("ui.").split(".")
+        return self.strings.leaf("ui", *steps, language=self.context.language), self.strings.files["ui"]
+
+    title = "ui.title"
+    description = "ui.description"
+
+    # places
+
+    @property
+    def language(self) -> str:
+        return self.context.language
+
+    @property
+    def other(self) -> str:
+        return next(language for language in LANGUAGES if language != self.language)
+
+    @property
+    def lang(self) -> str:
+        return LANG[self.language]
+
+    @property
+    def other_lang(self) -> str:
+        return LANG[self.other]
+
+    @property
+    def og_locale(self) -> str:
+        return {"en": "en_GB", "zh": "zh_CN"}[self.language]
+
+    def to(self, target: str) -> str:
+        return relative(target, self.path)
+
+    @property
+    def root(self) -> str:
+        """Way to the folder of the campaign."""
+        return self.to(self.routes.prefix or ".").rstrip("/") + "/"
+
+    @property
+    def assets(self) -> str:
+        return self.to("assets") + "/"
+
+    @property
+    def home(self) -> str:
+        return self.to(self.routes.report(self.language))
+
+    report = home
+
+    @property
+    def numbers(self) -> str:
+        return self.to(self.routes.numbers(self.language))
+
+    def _in(self, language: str) -> str:
+        return self.routes.report(language) if self.kind == "report" else self.routes.numbers(language)
+
+    @property
+    def twin(self) -> str:
+        return self.to(self._in(self.other))
+
+    @property
+    def alternates(self) -> list[tuple[str, str]]:
+        link = (lambda path: f"{self.site_url}{path.removesuffix('index.html')}") if self.site_url else self.to
+        return [*((LANG[language], link(self._in(language))) for language in LANGUAGES), ("x-default", link(self._in("en")))]
+
+    @property
+    def canonical(self) -> str:
+        return f"{self.site_url}{self.path.removesuffix('index.html')}" if self.site_url else ""
+
+
+@dataclass(frozen=True)
+class SectionView:
+    slug: str
+    number: int
+    title: Markup
+    html: Markup
+    absent: bool = False
+    reasons: tuple[tuple[str, str], ...] = ()
+
+
+def as_script(data) -> Markup:
+    """JSON that can stand inside a script element."""
+    text = json.dumps(data, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return Markup(text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"))
+
+
+@dataclass(frozen=True)
+class FractionView:
+    """One run of the masthead as numerator, denominator and result."""
+
+    id: str
+    name: Markup
+    what: Markup
+    numerator: Markup
+    numerator_label: Markup
+    denominator: Markup
+    denominator_label: Markup
+    result: Markup
+    result_label: Markup
+
+
+@dataclass(frozen=True)
+class ReportView(PageView):
+    sections: tuple[SectionView, ...] = ()
+    cards: Markup = Markup("{}")
+
+    SPEC = ("model", "machine", "software", "load", "noise", "when")
+
+    def splice(self, source: str) -> Markup:
+        return Markup(inline(parse(source, self.strings.files["ui"]), self.context, self.strings.files["ui"]))
+
+    @property
+    def spec(self) -> list[tuple[Markup, Markup]]:
+        """The cells of the masthead; one whose facts are missing is left out."""
+        cells = []
+        for name in self.SPEC:
+            if name == "when":
+                value = self._when()
+            elif self._has(self.strings.leaf("ui", "spec_value", name, language=self.language)):
+                value = self.ui(f"spec_value.{name}")
+            else:
+                continue
+            cells.append((self.ui(f"spec.{name}"), value))
+        return cells
+
+    def _when(self) -> Markup:
+        starts, commits = sorted(run.start for run in self.runs if run.start), sorted({run.commit[:7] for run in self.runs if run.commit})
+        day = f"<time datetime=\"{escape(starts[0])}\">{escape(starts[0][:10])}</time>" if starts else ""
+        return Markup(" · ".join([day, *(f"<code>{escape(commit)}</code>" for commit in commits[:2])]).strip(" ·"))
+
+    def _has(self, *texts: str) -> bool:
+        from workflow.page.dialect import uses
+        from workflow.page.guarantees import keys_of
+
+        keys = [key for text in texts for use in uses(parse(text, "")) for key in keys_of(use)]
+        return all(self.context.lookup.known(key) and not self.context.lookup.fact(key).missing for key in keys)
+
+    @property
+    def fractions(self) -> list[FractionView]:
+        """The runs that the masthead shows: one in absolute terms, the largest win and the largest loss as factors."""
+        runs = []
+        for name in ("best", "win", "loss"):
+            numerator, denominator, result = (
+                ("accepted_per_step", "step_ms", "throughput") if name == "best" else ("accept_factor", "step_factor", "ratio")
+            )
+            parts = [f'{{{{ n("prologue.{name}.{part}") }}}}' for part in (numerator, denominator, result)]
+            what = self.strings.leaf("ui", "fraction", f"what_{name}", language=self.language)
+            if not self._has(*parts, what):
+                continue
+            suffix = "" if name == "best" else "_factor"
+            labels = [self.ui(f"fraction.{part}{suffix}") for part in ("numerator", "denominator", "result")]
+            top, bottom, whole = map(self.splice, parts)
+            runs.append(FractionView(name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2]))
+        return runs
+
+    @property
+    def json_ld(self) -> Markup:
+        """What the page is, for machines."""
+        return as_script(
+            {
+                "@context": "https://schema.org",
+                "@type": "ScholarlyArticle",
+                "headline": self.text("ui.heading").text,
+                "description": self.text("ui.description").text,
+                "inLanguage": self.lang,
+                "workTranslation" if self.language == "en" else "translationOfWork": {"@id": self.twin},
+                "isBasedOn": [
+                    {
+                        "@type": "Dataset",
+                        "name": run.file,
+                        "distribution": {"@type": "DataDownload", "contentUrl": f"{self.root}data/{run.file}", "encodingFormat": "text/csv", "sha256": run.sha256},
+                    }
+                    for run in self.runs
+                ],
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Group:
+    """Facts of one family, the first part of their keys."""
+
+    name: str
+    rows: tuple[dict, ...]
+
+
+@dataclass(frozen=True)
+class NumbersView(PageView):
+    groups: tuple[Group, ...] = ()
+    claims: tuple[dict, ...] = ()
+    literals: tuple[tuple[str, Markup, str], ...] = field(default=())
+
+    title = "ui.ledger.title"
