@@ -70,14 +70,15 @@ class Column:
         return "number" if "number" in self.types else "integer"
 
     def parse(self, text: str) -> Cell:
-        """Cell text to value; text that is no number stays text and fails the check."""
+        """Cell text to value; text that is no finite number stays text, and fails the check unless text may stand there."""
         if text == "":
             return None
         if self.types & {"integer", "number"}:
             try:
-                return int(text) if "number" not in self.types else float(text)
+                number = int(text) if "number" not in self.types else float(text)
             except ValueError:
                 return text
+            return number if math.isfinite(number) else text
         return text
 
 

@@ -79,7 +79,7 @@ def model_name(config: ModelConfig) -> str:
 
 
 def model_section(weights: Path, info: dict[str, dict]) -> dict:
-    """What the model is. `info` is server_info by lane; pool sizes give the bytes of a state slot and of a KV token."""
+    """What the model is. `info` is server_info by lane; sizes of a slot are the plain lane's where it was booted."""
     config = ModelConfig.load(weights / "target.json")
     pools = info.get("plain") or next(iter(info.values()))
     drafters = {}
@@ -92,8 +92,7 @@ def model_section(weights: Path, info: dict[str, dict]) -> dict:
         **size_of(weights / "target.safetensors"),
         "layers": len(config.layer_types), "kda_layers": len(config.kda_layers), "attention_layers": len(config.attention_layers),
         "hidden_size": config.hidden_size, "vocab_size": config.vocab_size,
-        "state_bytes": pools["state_pool_bytes"] // pools["state_slots"],
-        "kv_bytes_per_token": pools["kv_pool_bytes"] // pools["max_total_num_tokens"],
+        "state_bytes": pools["state_bytes_per_slot"], "kv_bytes_per_token": pools["kv_bytes_per_token"],
         "drafters": drafters,
     }
 

@@ -66,7 +66,8 @@ def noise_rows(points: Sequence[Row], campaign: str) -> list[Row]:
 def against_base(points: Sequence[Row], metric: str = METRIC) -> dict[str, list[float]]:
     """Label -> one log ratio a block, base over candidate: above zero is faster where the metric is a time.
 
-    The base of a candidate is the geometric mean of the nearest base cells before and after it.
+    The base of a candidate is read off a straight line (of logarithms) through the nearest base cells before and after it,
+    so that a steady drift cancels.
     """
     ratios: dict[str, list[float]] = defaultdict(list)
     rows = sorted(finished(points, "window"), key=lambda row: row["order"])
@@ -76,10 +77,18 @@ def against_base(points: Sequence[Row], metric: str = METRIC) -> dict[str, list[
         for row in inside:
             if row["label"] == "base" or not bases:
                 continue
-            before = [base for base in bases if base["order"] < row["order"]][-1:]
-            after = [base for base in bases if base["order"] > row["order"]][:1]
-            ratios[row["label"]].append(math.log(geometric([base[metric] for base in before + after]) / row[metric]))
+            ratios[row["label"]].append(base_log(bases, row["order"], metric) - math.log(row[metric]))
     return dict(ratios)
+
+
+def base_log(bases: Sequence[Row], order: int, metric: str) -> float:
+    """Logarithm of the base's metric at a place in the order, between its neighbours or that of the only neighbour."""
+    before = next((base for base in reversed(bases) if base["order"] < order), None)
+    after = next((base for base in bases if base["order"] > order), None)
+    if before is None or after is None:
+        return math.log((before or after)[metric])
+    share = (order - before["order"]) / (after["order"] - before["order"])
+    return (1 - share) * math.log(before[metric]) + share * math.log(after[metric])
 
 
 @dataclass(frozen=True)

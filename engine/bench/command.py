@@ -139,6 +139,7 @@ class Run:
         cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
         leave_cpu(cpu)
         session = Session(campaign, stage, held_out, progress, short(hashes), model, Machine.read(), cpu, lambda token: tokenizer.decode([token]))
+        progress.begin()
         return cls(campaign, stage, argv, session, hashes, cpu, datetime.now().astimezone(), load_start, Ticks.read(cpu) if cpu is not None else None, children_cpu_s())
 
     def shares(self) -> tuple[float | None, float | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from statistics import fmean
 
 CONFIDENCE = 0.95
@@ -21,6 +22,7 @@ def t_cdf(t: float, df: int, slices: int = 2000) -> float:
     return 0.5 + half if t >= 0 else 0.5 - half
 
 
+@cache
 def t_quantile(probability: float, df: int) -> float:
     """Inverse of `t_cdf` for probability above one half, by bisection."""
     low, high = 0.0, 1e4

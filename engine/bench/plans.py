@@ -10,8 +10,8 @@ from engine.bench.workloads import Workload
 
 
 def turned(arms: Sequence[Arm], by: int) -> list[Arm]:
-    """Rotate by `by` places and reverse every second time, so that no arm keeps a place in the order."""
-    start = by % len(arms)
+    """Each order, then its reverse, then the next rotation: no arm keeps a place, and a steady drift cancels over two turns."""
+    start = by // 2 % len(arms)
     order = [*arms[start:], *arms[:start]]
     return order[::-1] if by % 2 else order
 

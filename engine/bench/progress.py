@@ -41,11 +41,14 @@ class Progress:
         if self.log is not None:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             self.file = open(self.log, "w", encoding="utf8", buffering=1)
+        return self
+
+    def begin(self) -> None:
+        """The input is good and measuring starts now."""
         self.start = time.perf_counter()
+        self.say(f"{self.title}: about {minutes(self.estimate_s)}")
         if self.live:
             self.live.start()
-        self.say(f"{self.title}: about {minutes(self.estimate_s)}")
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self.live:

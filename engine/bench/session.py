@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -22,6 +23,8 @@ from engine.machine import Machine
 PATIENCE = 20.0
 PATIENCE_FLOOR_S = 60.0
 WARMUP_TOKENS = 6
+# Boots of one arm in one block that may die before its other cells are skipped.
+DEATHS_ALLOWED = 2
 TRACE_TOKENS = 40
 
 
@@ -91,6 +94,7 @@ class Session:
     def run_block(self, block: Block) -> None:
         """Boot every arm, run the cells in order, end every process."""
         boots: dict[str, Boot | EngineFailure] = {}
+        deaths: Counter[str] = Counter()
         try:
             for arm in block.arms:
                 boots[arm.label] = self.boot(arm, block)
@@ -98,7 +102,11 @@ class Session:
                 boot = boots[cell.arm.label]
                 if isinstance(boot, Boot) and not boot.engine.alive:
                     # the process died in an earlier cell: a fresh one takes over
-                    boot = boots[cell.arm.label] = self.boot(cell.arm, block)
+                    boot.engine.stop()
+                    deaths[cell.arm.label] += 1
+                    again = deaths[cell.arm.label] < DEATHS_ALLOWED
+                    boot = self.boot(cell.arm, block) if again else EngineFailure("skipped", f"{DEATHS_ALLOWED} boots of this arm died in this block")
+                    boots[cell.arm.label] = boot
                 self.measure(cell, block, boot)
             if block.trace is not None:
                 self.trace(block.trace, boots[block.trace.arm.label])
@@ -184,6 +192,8 @@ class Session:
             self.warm_up(cell, boot)
             answer = boot.engine.run(self.orders(cell, prompts, cell.osl), cell.max_concurrency, self.patience(cell))
         except EngineFailure as failure:
+            # whatever it was doing is still in its queues: the next cell of this arm gets a fresh process
+            boot.engine.kill()
             self.failed(cell, base, failure)
             return
         self.cost.cells += 1

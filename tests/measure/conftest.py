@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import functools
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from engine import backends
+from engine.backends.embedded import EmbeddedBackend
+from engine.bench import command
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def fake_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring commands boot the stand-in; the machine is not probed and the test process keeps its processors."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    worker = (sys.executable, "-m", "tests.measure.fake_worker")
+    monkeypatch.setitem(backends.BACKENDS, "embedded", functools.partial(EmbeddedBackend, worker=worker))
+    monkeypatch.setattr(command, "quietest_cpu", lambda: None)
+    monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
+
+
+SIZES = {
+    "window": {"contents": ["arith", "code"], "block_sizes": [1, 3], "mtp": True, "isl": 16, "osl": 9, "num_prompts": 2, "repeats": 2},
+    "isl": {"content": "code", "block_size": 3, "ladder": [16, 32, 64], "osl": 6, "num_prompts": 2, "repeats": 2},
+    "concurrency": {"block_size": 3, "levels": [1, 4], "isl": 16, "osl": 6, "num_prompts": 8, "repeats": 1},
+    "search": {"block_size": 3, "block_sizes": [1, 3], "max_concurrency": 2, "isl": 16, "osl": 6, "num_prompts": 4, "aa_pairs": 2, "passes": 2, "window_repeats": 2, "confirm_pairs": 2},
+}
+
+
+@pytest.fixture
+def campaign(tmp_path: Path):
+    """Write a small campaign.yaml; keyword arguments replace keys of `measure`."""
+
+    def write(**changes: object) -> Path:
+        measure = {"preset": "quick", "threads": 1, "seed": 5, "stages": SIZES, **changes}
+        path = tmp_path / "campaign.yaml"
+        path.write_text(yaml.safe_dump({"name": "trial", "backend": "embedded", "measure": measure}, sort_keys=False), "utf8")
+        return path
+
+    return write

@@ -1,0 +1,121 @@
+"""Every bad input: exit code 2, one line that says what and where, nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from engine import search, sweep
+from tests.measure.conftest import SIZES
+
+pytestmark = pytest.mark.usefixtures("fake_engine")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *argv: str, program=sweep) -> str:
+    words = argv if program is search else ("--sweep", "isl", *argv)
+    assert program.main(list(words)) == 2
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1, err
+    return err
+
+
+def with_stage(campaign, name: str, **values: object) -> str:
+    return str(campaign(stages={**SIZES, name: {**SIZES[name], **values}}))
+
+
+@pytest.mark.parametrize(
+    ("stage", "values", "says"),
+    [
+        ("isl", {"osl": 0}, "measure.stages.isl.osl: 0 is less than the minimum of 2"),
+        ("isl", {"block_size": 9}, "measure.stages.isl.block_size: 9 is greater than the maximum of 7"),
+        ("isl", {"blok_size": 2}, "measure.stages.isl: unknown key 'blok_size'; known: content, block_size"),
+        ("isl", {"ladder": "long"}, "measure.stages.isl.ladder: 'long' is not of type 'array'"),
+        ("window", {"contents": ["poetry"]}, "measure.stages.window.contents.0: 'poetry' is not one of"),
+        ("concurrency", {"levels": [0]}, "measure.stages.concurrency.levels.0: 0 is less than the minimum of 1"),
+        ("concurrency", {"levels": [1, 64]}, "64 in flight need as many prompts; num_prompts is 8"),
+        ("search", {"max_concurrency": 9}, "9 in flight need as many prompts; num_prompts is 4"),
+        ("search", {"block_size": 2}, "the base 2 must be among block_sizes [1, 3]"),
+    ],
+)
+def test_a_bad_value_is_named(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], stage: str, values: dict, says: str) -> None:
+    out = tmp_path / "out"
+    assert says in refused(capsys, "--campaign", with_stage(campaign, stage, **values), "--out", str(out))
+    assert not out.exists()
+
+
+def test_unknown_keys_of_the_file(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = campaign(thread=2)
+    assert "measure: unknown key 'thread'; known: preset, threads" in refused(capsys, "--campaign", str(path), "--dry-run")
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "none.yaml: No such file" in refused(capsys, "--campaign", str(tmp_path / "none.yaml"), "--dry-run")
+
+
+def test_a_file_that_is_not_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text("name: a\nmeasure: [\n")
+    assert "campaign.yaml: line 3: not valid YAML" in refused(capsys, "--campaign", str(path), "--dry-run")
+
+
+def test_an_archived_campaign_is_not_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(yaml.safe_dump({"name": "old", "backend": "sglang"}))
+    assert "archived" in refused(capsys, "--campaign", str(path), "--dry-run")
+
+
+def test_a_backend_without_an_engine(tmp_path: Path, campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = campaign()
+    path.write_text(path.read_text().replace("embedded", "vllm"))
+    assert "backend: 'vllm' cannot be measured; there are: embedded" in refused(capsys, "--campaign", str(path), "--out", str(tmp_path / "out"))
+
+
+def test_a_stage_the_campaign_does_not_list(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = campaign(stages={"window": SIZES["window"]})
+    assert "measure.stages: no 'isl'; it lists window" in refused(capsys, "--campaign", str(path), "--dry-run")
+    assert "measure.stages: no 'search'" in refused(capsys, "--campaign", str(path), "--dry-run", program=search)
+
+
+def test_missing_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    empty = tmp_path / "weights"
+    empty.mkdir()
+    err = refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--weights", str(empty))
+    assert "target.json" in err and "not found" in err
+
+
+def test_weights_that_are_no_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    broken = tmp_path / "weights"
+    broken.mkdir()
+    (broken / "target.json").write_text("{}")
+    (broken / "target.safetensors").write_bytes(b"no")
+    err = refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--weights", str(broken))
+    assert "target.safetensors: not a safetensors file" in err
+
+
+def test_out_that_is_a_file(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").write_text("")
+    assert "out: File exists" in refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"))
+
+
+def test_out_is_needed(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--out" in refused(capsys, "--campaign", str(campaign()))
+
+
+def test_a_processor_that_is_not_there(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--cpu: 4096 is not among" in refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--cpu", "4096")
+
+
+def test_a_full_disk_leaves_the_old_file(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "sweep_isl.csv").write_text("old")
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("engine.csvio.os.fsync", full)
+    assert "No space left on device" in refused(capsys, "--campaign", str(campaign()), "--out", str(out), "--quiet")
+    assert [path.name for path in out.iterdir()] == ["sweep_isl.csv"]
+    assert (out / "sweep_isl.csv").read_text() == "old"
