@@ -25,6 +25,9 @@ RULES = (
 )
 STRAY = re.compile(r"\*\*|(?<!\w)__(?!\w)")
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])[^*\n]+(?<![*\s])\*(?!\*)|(?<!\w)_(?!_)[^_\n]+_(?!\w)")
+APART = {"label", "legend", "button", "option"}
+"""Elements that stand apart from the text around them, as blocks do; so does any span with a class."""
+ASIDE = ("anchor", "back")
 CODE = re.compile(r"(`+).*?\1|\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)
 SPLICES = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|<!--#.*?#-->|\]\([^)]*\)", re.DOTALL)
 
@@ -66,10 +69,11 @@ def page_findings(page: str) -> list[Finding]:
 def _lines(root):
     """Blocks that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
     for block in root.iter():
-        if dom.tag(block) in dom.BLOCKS and dom.tag(block) not in ("meta",):
-            text = "".join(_own(block, block))
-            if text.strip():
-                yield block, re.sub(r"[ \t\r\n]+", " ", text).strip()
+        name = dom.tag(block)
+        if name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class")):
+            for line in "".join(_own(block, block)).split("\v"):
+                if line.strip():
+                    yield block, re.sub(r"[ \t\r\n]+", " ", line).strip()
 
 
 def _own(node, block):
@@ -77,16 +81,18 @@ def _own(node, block):
         yield node.text
     for child in node:
         name = dom.tag(child)
-        if name in ("script", "style", "svg") or not name:
+        if name in ("script", "style", "svg") or not name or (name == "a" and child.get("class") in ASIDE):
             pass
+        elif name in APART or (name in ("span", "strong", "sup") and child.get("class")):
+            yield "\v"
         elif name in dom.BLOCKS:
-            yield "\n"
+            yield "\v"
         elif name in dom.EXEMPT or name == "math":
             yield "x"
         elif child.get("lang") and dom.language(child) != dom.language(block):
             yield "x"
         elif name == "br":
-            yield "\n"
+            yield "\v"
         else:
             yield from _own(child, block)
         if child.tail:

@@ -82,7 +82,7 @@ class NumbersLint:
 
     def _attributes(self, root):
         for node in root.iter():
-            if not dom.tag(node):
+            if not dom.tag(node) or dom.tag(node) in dom.EXEMPT:
                 continue
             for name, value in dom.spoken(node):
                 if node.get("data-key") is None and node.get("data-lit") is None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
 
-from workflow.figures.fill import fill, standalone
+from workflow.figures.fill import StringsError, fill, standalone
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
-from workflow.page.provenance import files_of
-from workflow.page.splice import Context
+from workflow.page.splice import PLATE_WORDS, Context
 from workflow.page.strings import Strings
 
 
@@ -26,32 +26,28 @@ class Drawing:
     wide: bool
     code: str
     keys: tuple[str, ...]
+    sources: tuple[str, ...]
     table: dict | None
     svg: str | None
     narrow: str | None
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def load(cls, folder: Path, plate: str) -> "Drawing":
-        """Raises PageError when the figures were not built."""
-        try:
-            data = json.loads((folder / f"{plate}.json").read_text("utf8"))
-        except FileNotFoundError:
-            raise PageError.at(str(folder / f"{plate}.json"), 0, "not there; build it with `python -m workflow.figures`", "plates") from None
-        missing = tuple((data.get("missing") or {}).get("keys", ()))
-        files = {} if missing else {name: folder / f"{plate}{suffix}.svg" for name, suffix in (("svg", ""), ("narrow", ".narrow"))}
-        drawn = {name: path.read_text("utf8") if path.exists() else None for name, path in files.items()}
-        return cls(plate, data["claim"], bool(data.get("wide")), data["code"], tuple(data.get("keys", ())), data.get("table"), drawn.get("svg"), drawn.get("narrow"), missing)
+    def load_all(cls, folder: Path, plates: Iterable[str]) -> dict[str, "Drawing"]:
+        """The drawings of `index.json`. Raises PageError when the figures were not built or a plate is not among them."""
+        file = folder / "index.json"
+        if not file.exists():
+            raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates")
+        index = json.loads(file.read_text("utf8"))
+        if unknown := [plate for plate in plates if plate not in index]:
+            raise PageError.at(str(file), 0, f"no plate {unknown[0]!r}; there are: {', '.join(index)}", "plates")
+        return {plate: cls._of(folder, plate, index[plate]) for plate in plates}
 
-
-@dataclass(frozen=True)
-class Bound:
-    """The formatter of one language, as the figures call it."""
-
-    context: Context
-
-    def text(self, fact, style: str | None = None) -> str:
-        return self.context.formatter(fact, self.context.language, style or None)
+    @classmethod
+    def _of(cls, folder: Path, plate: str, record: dict) -> "Drawing":
+        missing = tuple((record.get("missing") or {}).get("keys", ()))
+        svg, narrow = ((folder / record[name]).read_text("utf8") if record.get(name) else None for name in ("file", "narrow"))
+        return cls(plate, record["claim"], bool(record["wide"]), record["code"], tuple(record["keys"]), tuple(record["sources"]), record["table"], svg, narrow, missing)
 
 
 @dataclass
@@ -92,7 +88,10 @@ class Plates:
         drawing = self.drawings[plate]
         if (plate, width) not in self._filled:
             source = getattr(drawing, width)
-            self._filled[plate, width] = fill(source, self.context.language, self.strings.section("plates"), self.context.lookup.values, Bound(self.context))
+            try:
+                self._filled[plate, width] = fill(source, self.context.language, self.strings.section("plates"), self.context.lookup.values, self.context.formatter)
+            except StringsError as error:
+                raise PageError.at(self.file, 0, str(error), "plates") from None
         return self._filled[plate, width]
 
     def file_svg(self, plate: str) -> str:
@@ -110,7 +109,7 @@ class Plates:
         """The figure element. The first sentence of its caption is the finding."""
         drawing, number = self.drawings[plate], self.context.plates[plate]
         verdict = "missing" if drawing.missing else self.verdict(drawing)
-        words = ("Plate ", "") if self.context.language == "en" else ("图版 ", "")
+        words = PLATE_WORDS[self.context.language]
         label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
         caption = (
             f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
@@ -131,8 +130,7 @@ class Plates:
         return f'<li><code>{escape(key)}</code>: <code lang="en">{escape(fact.reason)}</code></li>'
 
     def _footer(self, drawing: Drawing) -> str:
-        keys = [key for key in drawing.keys if self.context.lookup.known(key)]
-        files = sorted({file for key in keys for file in files_of(self.context.lookup.fact(key), self.context.lookup) if file.endswith(".csv")})
+        files = [file for file in drawing.sources if file.endswith((".csv", ".csv.gz"))]
         data = ", ".join(f'<a href="{self.to_root}data/{escape(file)}"><code>{escape(file)}</code></a>' for file in files)
         svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
         parts = [f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]
@@ -143,15 +141,13 @@ class Plates:
         table = self.drawings[plate].table
         if not table:
             return ""
-        number = self.context.plates[plate]
         head = "".join(f'<th scope="col">{self._cell(plate, column)}</th>' for column in table["columns"])
         body = "".join(
             "<tr>" + "".join(f'<th scope="row">{self._cell(plate, cell)}</th>' if at == 0 else f'<td class="right">{self._cell(plate, cell)}</td>' for at, cell in enumerate(row)) + "</tr>\n"
             for row in table["rows"]
         )
         name = f"{'table' if framed else 'data'}-{plate}"
-        words = ("Plate ", "") if self.context.language == "en" else ("图版 ", "")
-        caption = f'<caption id="{name}-caption">{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}{self.ui("of")}</caption>'
+        caption = f'<caption id="{name}-caption">{self.inline(self.strings.leaf("plates", plate, "subtitle", language=self.context.language))}</caption>'
         return (
             f'<div class="table-scroll" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
@@ -165,11 +161,3 @@ class Plates:
         if "label" in cell:
             return self.inline(self.strings.leaf("plates", plate, "labels", cell["label"], language=self.context.language))
         return f'<span data-lit="axis">{escape(cell["lit"], quote=False)}</span>'
-
-
-def used_keys(drawing: Drawing) -> set[str]:
-    """Fact keys that a drawing or its table shows."""
-    cells = [cell for row in (drawing.table or {}).get("rows", ()) for cell in row if cell]
-    return {*drawing.keys, *(cell["key"] for cell in cells if "key" in cell)}
-
-

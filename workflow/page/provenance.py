@@ -55,11 +55,6 @@ def runs(values: Values) -> dict[str, Run]:
     return {file: Run.of(file, manifest) for file, manifest in sorted(values.runs.items())}
 
 
-def files_of(fact: Fact, lookup) -> list[str]:
-    """The measured files that a fact rests on, its ancestors included."""
-    return sorted({cell.file for key in lookup.ancestors([fact.key]) for cell in lookup.fact(key).source})
-
-
 def card(fact: Fact, formatter: Formatter, language: str) -> dict:
     """One record of the data that the cards are built from; empty fields are left out."""
     record = {

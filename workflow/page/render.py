@@ -80,7 +80,7 @@ class Page:
         slug, block = self._place(finding.anchor)
         if section := self.sections.get(slug):
             return Problem(section.file, section.line_with(finding.text.strip(), block), finding.check, finding.message)
-        return Problem(f"templates/{self.template}", 0, finding.check, f"{finding.message} (at #{finding.anchor} of {self.path})")
+        return Problem(f"templates/{self.template}", 0, finding.check, f"{finding.message} ({self.path}{'#' + finding.anchor if finding.anchor else ''})")
 
     def _place(self, anchor: str | None) -> tuple[str, str | None]:
         """The section and the block of an id."""
@@ -104,7 +104,7 @@ class Builder:
         own = {f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page") for slug, number in numbers.items()}
         own |= {f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()}
         self.lookup = Lookup(campaign.values, own | EMPTY.facts())
-        self.drawings = {plate: Drawing.load(campaign.figures, plate) for plate in plates}
+        self.drawings = Drawing.load_all(campaign.figures, plates)
         formatter = Formatter(sources.words, names=sources.strings.section("values"))
         boxes = sources.strings.section("ui").get("box", {})
         self.contexts = {

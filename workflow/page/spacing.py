@@ -11,7 +11,7 @@ import re
 from workflow.page.placeholders import MARK, Vault
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-FULL = "，。：；？！（）「」『』、《》〈〉【】…—～·"
+FULL = "，。：；？！（）「」『』、《》〈〉【】…—～"
 LATIN = "A-Za-z0-9%°µγτΔ×+\u2212"
 IS_HAN, IS_FULL, IS_LATIN = (re.compile(f"[{re.escape(c) if c is FULL else c}]") for c in (HAN, FULL, LATIN))
 EDGED = ("number", "word", "plural", "ref", "lit", "term")
