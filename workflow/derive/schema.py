@@ -169,10 +169,12 @@ def read_json(path: Path) -> dict:
 
 @functools.lru_cache(maxsize=None)
 def validator(name: str):
-    """A compiled jsonschema validator for whole JSON documents."""
+    """A jsonschema validator for whole JSON documents; schemas may refer to one another by `$id`."""
     import jsonschema  # slow to import, and the row checks do not need it
+    import referencing
 
-    return jsonschema.Draft202012Validator(schema(name))
+    known = referencing.Registry().with_resources((s["$id"], referencing.Resource.from_contents(s)) for s in (schema("values"), schema("claims")))
+    return jsonschema.Draft202012Validator(schema(name), registry=known)
 
 
 def check_document(path: Path, data: dict, name: str) -> None:
@@ -183,8 +185,8 @@ def check_document(path: Path, data: dict, name: str) -> None:
         raise SchemaError(f"{path}: {where}: {error.message[:200]}")
 
 
-def validate_manifest(path: Path | str, csv_path: Path | str) -> dict:
-    """Check a manifest against its schema and against the CSV it describes. Returns it; raises SchemaError."""
+def validate_manifest(path: Path | str, csv_path: Path | str, rows: int | None = None) -> dict:
+    """Check a manifest against its schema and against the CSV it describes (`rows`: their number, if it is known). Returns it; raises SchemaError."""
     path, csv_path = Path(path), Path(csv_path)
     if not csv_path.exists() and csv_path.with_name(csv_path.name + ".gz").exists():
         csv_path = csv_path.with_name(csv_path.name + ".gz")
@@ -194,7 +196,7 @@ def validate_manifest(path: Path | str, csv_path: Path | str) -> dict:
     digest = hashlib.sha256(content).hexdigest()
     if digest != data["sha256"]:
         raise SchemaError(f"{path}: sha256: {data['sha256'][:12]}… but {csv_path.name} has {digest[:12]}…; the CSV is not the one that was measured")
-    rows = len(read_rows(csv_path)[1])
+    rows = len(read_rows(csv_path)[1]) if rows is None else rows
     if rows != data["rows"]:
         raise SchemaError(f"{path}: rows: {data['rows']} but {csv_path.name} has {rows}")
     return data

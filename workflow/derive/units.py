@@ -93,7 +93,9 @@ def _parsed(unit: str) -> pint.Quantity:
 
 
 def _text(quantity: pint.Quantity) -> str:
-    return str(quantity.units) if not quantity.unitless else ""
+    # Seconds over milliseconds are dimensionless but not 1: only an empty product of units is written as nothing.
+    text = str(quantity.units)
+    return "" if text == "dimensionless" else text
 
 
 @lru_cache(maxsize=None)

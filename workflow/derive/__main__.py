@@ -1,0 +1,101 @@
+"""Derive the facts and claims of one campaign.
+
+    python -m workflow.derive --campaign workflow/campaigns/local --out workflow/build/local
+    python -m workflow.derive --list
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from workflow.derive import load, registry, schema
+from workflow.derive.evaluate import THRESHOLDS, Derivation, thresholds_digest
+from workflow.derive.units import UnitError
+from workflow.derive.values import SCHEMA, Values, natural
+
+
+def derive(folder: Path) -> Values:
+    """All facts and claims of a campaign folder. Raises SchemaError or UnitError."""
+    return Derivation(load.load(folder)).values()
+
+
+def write(values: Values, out: Path) -> None:
+    """Write values.json and claims.json, both or neither, after checking them against their schemas."""
+    documents = {"values": values.to_json(), "claims": {"schema": SCHEMA, "campaign": values.campaign, "claims": values.claims_json()}}
+    out.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for name, document in documents.items():
+        path = out / f"{name}.json"
+        schema.check_document(path, one_of_each_shape(document), name)
+        part = out / f".{name}.json.part"
+        part.write_text(json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n", "utf8")
+        parts.append((part, path))
+    for part, path in parts:
+        os.replace(part, path)
+
+
+def one_of_each_shape(document: dict) -> dict:
+    """The document with one fact of each shape (types of the fields, kind, status): all of a shape come from one line of code and pass or fail together.
+
+    The schema check of sixteen hundred facts would cost as much as deriving them; the tests check every fact.
+    """
+    if "facts" not in document:
+        return document
+    shapes = {}
+    for key, fact in document["facts"].items():
+        shape = tuple((name, type(value).__name__, value if name in ("kind", "status") else bool(value)) for name, value in fact.items())
+        shapes.setdefault(shape, key)
+    return document | {"facts": {key: document["facts"][key] for key in shapes.values()}}
+
+
+def listing() -> str:
+    """Every key that any campaign has, with kind and unit, and every claim with what it states."""
+    domains = {name: tuple(values) for name, values in registry.DECLARED.items()}
+    facts = registry.expand(registry.FACTS, domains)
+    lines = [f"{key}\t{definition.kind}\t{definition.unit or '-'}\t{definition.status}\t{definition.formula}" for key, (definition, _) in sorted(facts.items(), key=lambda item: natural(item[0]))]
+    claims = registry.expand(registry.CLAIMS, domains)
+    lines += [f"{key}\tclaim\t{definition.kind}\t-\t{definition.formula}" for key, (definition, _) in sorted(claims.items(), key=lambda item: natural(item[0]))]
+    return "\n".join(lines)
+
+
+def summary(values: Values) -> str:
+    missing = [fact for fact in values.facts.values() if fact.missing]
+    verdicts = Counter(claim.verdict for claim in values.claims.values())
+    text = f"{values.campaign}: {len(values.facts) - len(missing)} facts, {len(missing)} missing; claims: " + ", ".join(f"{n} {name}" for name, n in sorted(verdicts.items()))
+    changed = {manifest.get("thresholds_sha256") for manifest in values.runs.values()} - {thresholds_digest()}
+    if changed:
+        text += f"\n{values.campaign}: {THRESHOLDS.name} is not the file that stood there when the rows were measured"
+    return text
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.derive", description=__doc__.splitlines()[0])
+    parser.add_argument("--campaign", type=Path, help="campaign folder: campaign.yaml, CSVs, manifests")
+    parser.add_argument("--out", type=Path, help="folder for values.json and claims.json")
+    parser.add_argument("--list", action="store_true", help="print every key and claim, tab-separated: key, kind, unit, status, formula")
+    arguments = parser.parse_args(argv)
+    if arguments.list:
+        import workflow.derive.claims
+        import workflow.derive.facts  # noqa: F401
+
+        print(listing())
+        return 0
+    if arguments.campaign is None or arguments.out is None:
+        parser.error("--campaign and --out are both needed (or --list)")
+    try:
+        values = derive(arguments.campaign)
+        write(values, arguments.out)
+    except (schema.SchemaError, UnitError) as error:
+        print(f"derive: {error}", file=sys.stderr)
+        return 2
+    print(summary(values))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""What the division may claim."""
+
+import math
+
+from workflow.derive import division
+from workflow.derive.claims.kinds import below, within
+from workflow.derive.facts.window import arms, gamma_of
+from workflow.derive.registry import DECLARED, claim
+from workflow.derive.sample import least
+
+
+@claim("division.predicts", kind="bound", measure="relative gap")
+def predicts(read):
+    """Out of sample, the predicted speedup of every content and block size is within the bound of the measured one."""
+    read.cite("division.mean_gap", "division.cells", "division.other_text_gap", "division.other_ms")
+    boots = read.fact("division.worst_gap").fact.n
+    # The gap is a mean over boots, the A/A noise that of a single pair of them.
+    return within(read["division.worst_gap"], read.threshold("division.predicts")), read.floor / math.sqrt(max(boots, 1))
+
+
+@claim("division.chooses_gamma", kind="bound", measure="relative gap")
+def chooses_gamma(read):
+    """The block size that the division chooses from one run at the largest block size serves within the bound of the best one, for every content."""
+    keys = read.present(f"division.{content}.regret" for content in DECLARED["one_content"])
+    read.cite("division.all.chosen_gamma", "division.all.regret", "window.all.best_gamma", *(key.replace("regret", "chosen_gamma") for key in keys))
+    worst = max(keys, key=lambda key: read[key].value)
+    return within(read[worst], read.threshold("division.chooses_gamma")), read.floor
+
+
+@claim("division.two_passes_never_pay", kind="bound")
+def two_passes_never_pay(read):
+    """Wherever verifying a window costs as much as decoding its tokens one at a time, speculation loses."""
+    read.cite("window.verify_ratio.w2", "division.code.break_even_verify_ms", "division.code.verify_at_best_ms")
+    read.present(arms("all", "verify_ms"))
+    costly = []
+    for content in DECLARED["one_content"]:
+        decode = f"window.{content}.plain.verify_ms"
+        for key in filter(read.has, arms(content, "verify_ms")):
+            if read.has(decode) and division.can_never_pay(read[key].value, read[decode].value, gamma_of(key)):
+                costly.append(key.replace("verify_ms", "speedup"))
+    if not costly:
+        read.unresolved("no window that was measured costs as much as decoding its tokens one at a time")
+    return least([below(read[key]) for key in costly])

@@ -1,0 +1,45 @@
+"""Which lane serves more, at which load."""
+
+from workflow.derive.claims.kinds import above, below, largest
+from workflow.derive.facts.lanes import every_arm, levels
+from workflow.derive.registry import DECLARED, claim
+from workflow.derive.sample import greatest, least
+
+
+def cite(read) -> None:
+    names = ("tpot_ms", "output_throughput", "ttft_ms")
+    read.cite("lanes.most", "lanes.least", "lanes.levels", "lanes.gamma", "lanes.crossover", "lanes.first_loss", "lanes.distinct_4gram_share", "lanes.at_one.ratio",
+              "lanes.at_most.ratio", *(f"lanes.at_{place}.{lane}.{name}" for place in ("one", "most") for lane in DECLARED["lane"] for name in names))  # fmt: skip
+
+
+@claim("lanes.best_absolute", kind="superlative")
+def best_absolute(read):
+    """One lane (plain, DSpark or MTP, each at its best block size) serves more tokens/s than the other lanes, one request at a time, all contents."""
+    read.cite("lanes.best_at_one.lane", "lanes.best_at_one.gamma", "lanes.best_at_one.tokens_per_s", "lanes.best_at_most.lane", "lanes.best_at_most.output_throughput",
+              "window.all.plain.tpot_ms", "window.all.best_tpot_ms", "window.all.distinct_4gram_share")  # fmt: skip
+    lanes: dict[str, list] = {}
+    for key in read.present(every_arm()):
+        arm = key.split(".")[2]
+        lanes.setdefault(arm if arm in ("plain", "mtp") else "dspark", []).append(read[key])
+    if len(lanes) < 2:
+        read.unresolved("one lane only")
+    best = {lane: greatest(rates) for lane, rates in lanes.items()}
+    first = max(best, key=lambda lane: best[lane].value)
+    return largest(best[first], [rate for lane, rate in best.items() if lane != first])
+
+
+@claim("lanes.spec_wins_at_one", kind="direction")
+def spec_wins_at_one(read):
+    """Speculation serves more output tokens/s than plain decoding at the smallest concurrency."""
+    cite(read)
+    return above(read[f"lanes.c{levels(read)[0]}.ratio"])
+
+
+@claim("lanes.crossover_exists", kind="direction")
+def crossover_exists(read):
+    """Speculation serves more at the smallest concurrency and plain decoding serves more at the largest."""
+    cite(read)
+    found = levels(read)
+    if len(found) < 2:
+        read.unresolved("one concurrency only")
+    return least([above(read[f"lanes.c{found[0]}.ratio"]), below(read[f"lanes.c{found[-1]}.ratio"])])

@@ -1,0 +1,21 @@
+"""What to run."""
+
+from workflow.derive.claims.kinds import above
+from workflow.derive.registry import DECLARED, claim
+
+SPECULATIVE = DECLARED["arm"]
+
+
+@claim("run.{content}.verdict", kind="direction")
+def verdict(read, content):
+    """The fastest speculative arm beats plain decoding, one request at a time; where it fails: do not speculate."""
+    read.cite(*(f"run.{content}.{name}" for name in ("lane", "gamma", "speedup", "tpot_ms", "plain_tpot_ms")), f"window.{content}.distinct_4gram_share")
+    best = read.largest(f"window.{content}.{arm}.speedup" for arm in SPECULATIVE)
+    return above(read[best])
+
+
+@claim("run.band.{band}.verdict", kind="direction", band=("one", "few", "many"))
+def band_verdict(read, band):
+    """Speculation serves more than plain decoding at this band's concurrency."""
+    read.cite(f"run.band.{band}.lane", f"run.band.{band}.concurrency", f"run.band.{band}.plain.tpot_ms", f"run.band.{band}.dspark.tpot_ms")
+    return above(read[f"run.band.{band}.ratio"])

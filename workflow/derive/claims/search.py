@@ -1,0 +1,18 @@
+"""The search."""
+
+from workflow.derive.claims.kinds import above
+from workflow.derive.registry import claim
+
+
+@claim("search.boot_dominates", kind="bound")
+def boot_dominates(read):
+    """Booting takes more than the bound's share of the search."""
+    read.cite("search.boots", "search.boot_s", "search.minutes", "search.cells")
+    return above(read["search.boot_share"], read.threshold("search.boot_dominates"))
+
+
+@claim("search.winner_confirmed", kind="direction")
+def winner_confirmed(read):
+    """The winner beats the base again on boots that had no part in choosing it."""
+    read.cite("search.winner", "search.winner_gamma", "search.base_gamma", "search.winner_ratio", "search.detectable", "search.concurrency", "search.boots")
+    return above(read["search.confirm_ratio"])

@@ -1,0 +1,59 @@
+"""The speedup of speculative decoding as one division, and what follows from it.
+
+speedup(B, γ) = τ (T_d(B) + o) / (T_draft(B, γ) + Σ_w π_w T_v(B, w) + T_commit + τ o)
+
+τ: tokens a round gives the user, pooled over the set. T_d: target forward of one plain step, per token of a row. π_w: share of rounds whose
+verification was w positions wide (a round without a draft is width 1). o: time a token costs outside the model's blocks, which speculation
+does not amortise. Works on plain numbers and on Samples alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+
+def mixture_ms(shares: Mapping[int, object], verify_ms: Mapping[int, object]):
+    """Σ_w π_w T_v(w). `shares` sum to one; both are keyed by the width w in positions."""
+    terms = [share * verify_ms[width] for width, share in shares.items()]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term
+    return total
+
+
+def speedup(tau, decode, other, draft, verify, commit):
+    """Time per token of plain decoding over that of speculation. `verify` is the mixture over widths."""
+    return tau * (decode + other) / (draft + verify + commit + tau * other)
+
+
+def break_even_verify(tau, decode, draft, commit):
+    """The most that verification may cost before speculation loses (o cancels)."""
+    return tau * decode - draft - commit
+
+
+def can_never_pay(verify, decode, gamma: int) -> bool:
+    """True when verifying γ + 1 positions costs what decoding them one by one does: no acceptance can repay it."""
+    return verify >= (gamma + 1) * decode
+
+
+def reached(histogram: Sequence[float]) -> list[float]:
+    """P(c >= k) for k = 1 ... γ from rounds by accepted count [γ + 1]."""
+    total = sum(histogram)
+    return [sum(histogram[k:]) / total for k in range(1, len(histogram))]
+
+
+def tau_of(histogram: Sequence[float], gamma: int, emitted_share: float = 1.0) -> float:
+    """Tokens a round at a smaller block size, from the counts of a run at a larger one: the bonus plus the drafts that would have been reached.
+
+    `emitted_share` is emitted over committed tokens (EOS and limits cut the last round of a request).
+    """
+    return (1 + sum(reached(histogram)[:gamma])) * emitted_share
+
+
+def next_draft_pays(histogram: Sequence[float], gamma: int, round_ms: Sequence[float]) -> bool:
+    """Whether draft γ + 1 is worth it: what it adds to τ, relative, exceeds what it adds to the round.
+
+    `round_ms[g]` is the round at block size g.
+    """
+    gain = reached(histogram)[gamma] / tau_of(histogram, gamma)
+    return gain > round_ms[gamma + 1] / round_ms[gamma] - 1

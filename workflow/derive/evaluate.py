@@ -1,0 +1,406 @@
+"""Facts and claims of one campaign: calls the registered functions, records what they read, adds interval, status, verdict."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from workflow.derive import registry, units
+from workflow.derive.fact import Cell, Claim, Fact, weakest
+from workflow.derive.load import Campaign, file_name
+from workflow.derive.rows import Missing, Record, Rows
+from workflow.derive.sample import Sample
+from workflow.derive.stats import BOOTS_SHOWN, Resampling, interval
+from workflow.derive.values import UnknownKey, Values
+
+THRESHOLDS = Path(__file__).with_name("thresholds.yaml")
+
+
+class Unresolved(Exception):
+    """A claim that the data leave open for a reason other than the size of its margin."""
+
+
+class Read:
+    """What a fact's function reads through: other facts by key, rows of measured files, manifests. It records every access."""
+
+    def __init__(self, derivation: "Derivation"):
+        self.derivation = derivation
+        self.campaign = derivation.campaign
+        self.record = Record()
+
+    def fact(self, key: str) -> "Result":
+        """The result of another fact. Raises Missing with that fact's reason."""
+        result = self.derivation.result(key)
+        self.record.parents[key] = None
+        if result.fact.missing:
+            raise Missing(result.fact.reason)
+        return result
+
+    def __getitem__(self, key: str) -> Sample:
+        result = self.fact(key)
+        if result.sample is None:
+            raise TypeError(f"{key} is a label; read it with .label()")
+        return result.sample
+
+    def label(self, key: str) -> str:
+        return str(self.fact(key).fact.value)
+
+    def has(self, key: str) -> bool:
+        """Whether a fact exists and is not missing. Not recorded: a fact's value comes from what it reads afterwards."""
+        return key in self.derivation.definitions and not self.derivation.result(key).fact.missing
+
+    def present(self, keys) -> list[str]:
+        """Those of the keys that are not missing, recorded as parents; Missing when none is."""
+        keys = list(keys)
+        for key in (found := [key for key in keys if self.has(key)]) or keys[:1]:
+            self.fact(key)
+        return found
+
+    def largest(self, keys) -> str:
+        """The key with the largest value among those present."""
+        return max(self.present(keys), key=lambda key: self[key].value)
+
+    def points(self, family: str, **where) -> Rows:
+        return self._rows("points", family, where)
+
+    def requests(self, family: str, **where) -> Rows:
+        return self._rows("requests", family, where)
+
+    def steps(self, family: str, **where) -> Rows:
+        return self._rows("steps", family, where)
+
+    def noise(self, **where) -> Rows:
+        return self._rows("noise", "noise", where)
+
+    def trace(self, **where) -> Rows:
+        return self._rows("trace", "trace", where)
+
+    def manifest(self, path: str, family: str = ""):
+        """One field of the manifests, equal in all of them; Missing when it is absent or they differ."""
+        found = {}
+        for name, manifest in self.campaign.commands.items():
+            if family in ("", name):
+                value = manifest
+                for part in path.split("."):
+                    value = value.get(part) if isinstance(value, dict) else None
+                if value is not None:
+                    found[name] = value
+                    self.record.cells[Cell(manifest_name(name), path, "")] = None
+                    self.record.timed |= path.endswith("_s")
+                    self.record.statuses.append(status_of(manifest))
+        if not found:
+            raise Missing(f"no manifest of this campaign has {path}" if not family else f"{manifest_name(family)} has no {path}")
+        if any(value != next(iter(found.values())) for value in found.values()):
+            raise Missing(f"the manifests disagree on {path}: {', '.join(f'{name} {value}' for name, value in found.items())}")
+        return next(iter(found.values()))
+
+    def _rows(self, kind: str, family: str, where: dict) -> Rows:
+        table = self.campaign.find(kind, family)
+        if table is None:
+            raise Missing(f"{file_name(kind, family)} is not part of this campaign")
+        conditions = row_conditions(kind, family, where, table)
+        index = table.select(conditions)
+        text = " ".join(f"{name}={value}" for name, value in where.items())
+        if len(index) == 0:
+            raise Missing(why_empty(table, conditions, text))
+        if where.get("content") == "all":
+            have = {table.columns["content"][i] for i in index}
+            lacking = [name for name in table.distinct("content") if name not in have]
+            if lacking:
+                raise Missing(f"{table.file} has no good row of content {lacking[0]} for {text}")
+        return Rows(table, index, self.derivation.weights(table), family, text, self.record, status_of(self.campaign.manifests.get(table.file, {})))
+
+
+class ClaimRead(Read):
+    """What a claim's function reads through: facts, thresholds, the A/A noise. Can shift one fact to see what noise does to the margin."""
+
+    def __init__(self, derivation: "Derivation", shift: tuple[str, float] | None = None):
+        super().__init__(derivation)
+        self.shift = shift
+        self.used: dict[str, None] = {}
+        self.cited: dict[str, None] = {}
+
+    def __getitem__(self, key: str) -> Sample:
+        sample = super().__getitem__(key)
+        return sample * (1 + self.shift[1]) if self.shift and self.shift[0] == key else sample
+
+    def threshold(self, claim: str) -> Sample:
+        """The bound of a claim, from thresholds.yaml."""
+        key = f"threshold.{claim}"
+        self.used[key] = None
+        return self[key]
+
+    @property
+    def floor(self) -> float:
+        """Relative difference that two runs of one configuration show (A/A). Raises Unresolved without such runs."""
+        if not self.has("noise.floor"):
+            raise Unresolved("this campaign compared no configuration with itself, so nothing says how large the noise is")
+        return max(self["noise.floor"].to("").value, self.derivation.thresholds["least_noise"])
+
+    def exact(self, key: str) -> Sample:
+        """A fact that no clock error may enter: bookkeeping that holds to rounding or does not."""
+        self.used[key] = None
+        return super().__getitem__(key)
+
+    def cite(self, *keys: str) -> None:
+        """Facts that a sentence about the claim will want beside it; they do not enter the verdict. Missing ones are left out."""
+        self.cited |= {key: None for key in keys if self.has(key)}
+
+    def unresolved(self, reason: str):
+        """Leave the claim open for a reason other than noise."""
+        raise Unresolved(reason)
+
+
+class Result:
+    """A fact with what later facts need of it."""
+
+    def __init__(self, fact: Fact, sample: Sample | None, record: Record):
+        self.fact, self.sample, self.record = fact, sample, record
+
+
+class Derivation:
+    """Evaluates facts on demand, each once."""
+
+    def __init__(self, campaign: Campaign, resamples: int | None = None):
+        import workflow.derive.claims
+        import workflow.derive.facts  # noqa: F401  registers
+
+        self.campaign = campaign
+        self.thresholds = yaml.safe_load(THRESHOLDS.read_text("utf8"))
+        settings = self.thresholds["bootstrap"]
+        self.level, self.min_requests = settings["level"], settings["min_requests"]
+        self.resampling = Resampling(settings["resamples"] if resamples is None else resamples, settings["seed"])
+        self.results: dict[str, Result] = {f"threshold.{claim}": self._threshold(claim, entry) for claim, entry in self.thresholds["claims"].items()}
+        self._open: list[str] = []
+        self._weights: dict[str, object] = {}
+
+    @cached_property
+    def domains(self) -> dict[str, tuple]:
+        """Values of the key fields: the declared ones and those this campaign measured."""
+        return domains_of(self.campaign)
+
+    @cached_property
+    def definitions(self) -> dict[str, tuple]:
+        return registry.expand(registry.FACTS, self.domains)
+
+    @cached_property
+    def claim_definitions(self) -> dict[str, tuple]:
+        return registry.expand(registry.CLAIMS, self.domains)
+
+    def weights(self, table):
+        if table.file not in self._weights:
+            self._weights[table.file] = self.resampling.weights(table, requests=table.kind == "requests")
+        return self._weights[table.file]
+
+    def _threshold(self, claim: str, entry: dict) -> Result:
+        cell = Cell("workflow/derive/thresholds.yaml", f"claims.{claim}.bound", "")
+        fact = Fact(f"threshold.{claim}", entry["bound"], entry["unit"], entry["kind"], "transcribed", formula="fixed before measuring", source=(cell,))
+        return Result(fact, Sample(np.full(self.resampling.size, float(entry["bound"])), entry["unit"]), Record(statuses=["transcribed"]))
+
+    def result(self, key: str) -> Result:
+        """Evaluate one fact. Raises UnknownKey, and UnitError when the function's unit is not the declared one."""
+        if key in self.results:
+            return self.results[key]
+        if key not in self.definitions:
+            Values._find(self.definitions, key, "fact")
+        if key in self._open:
+            raise ValueError(f"{key} depends on itself: {' -> '.join([*self._open, key])}")
+        definition, arguments = self.definitions[key]
+        read = Read(self)
+        self._open.append(key)
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                returned, reason = definition.function(read, **arguments), ""
+        except Missing as error:
+            returned, reason = None, str(error)
+        finally:
+            self._open.pop()
+        self.results[key] = self._finish(key, definition, read.record, returned, reason)
+        return self.results[key]
+
+    def _finish(self, key: str, definition: registry.Definition, record: Record, returned, reason: str) -> Result:
+        for parent in record.parents:
+            inherit(record, self.result(parent))
+        status = weakest([definition.status, *record.statuses])
+        common = {
+            "unit": definition.unit, "kind": definition.kind, "status": status, "formula": definition.formula,
+            "parents": tuple(record.parents), "source": tuple(record.cells), "n": min(record.boots.values(), default=0),
+        }  # fmt: skip
+        if isinstance(returned, str):
+            return Result(Fact(key, returned, **common), None, record)
+        sample = None
+        if returned is not None:
+            try:
+                sample = (returned if isinstance(returned, Sample) else Sample(float(returned))).to(definition.unit)
+            except units.UnitError as error:
+                raise units.UnitError(f"{key}: {error}; its function is {definition.function.__module__}.{definition.function.__name__}") from None
+            if sample.values.ndim == 0:
+                sample = self._spread(sample, resampled=not record.boots)
+            if not math.isfinite(sample.value):
+                sample, reason = None, "the value is not finite"
+        if sample is None:
+            return Result(Fact(key, None, reason=reason, **common), None, record)
+        value = sample.value + 0.0  # -0.0 becomes 0.0
+        if definition.kind in ("count", "bytes"):
+            if abs(value - round(value)) > 1e-6:
+                raise ValueError(f"{key}: a {definition.kind} of {value}; counts are whole")
+            return Result(Fact(key, round(value), **common), sample, record)
+        drawn = interval(sample.values, self.level) if self._resampled(record) else None
+        if drawn and drawn[0] == drawn[1] and record.timed:
+            drawn = None  # a difference of one measurement with itself: no resample can move it
+        boots = common["n"]
+        shown = sample.values[1 : 1 + min(boots, BOOTS_SHOWN)] if boots > 1 and len(set(record.boots.values())) == 1 else np.array([])
+        fact = Fact(
+            key, value, lo=drawn[0] if drawn else None, hi=drawn[1] if drawn else None,
+            repeats=tuple(map(float, shown)) if np.all(np.isfinite(shown)) else (),
+            resampled=describe(record) if drawn else "", **common,
+        )  # fmt: skip
+        return Result(fact, sample, record)
+
+    def _spread(self, sample: Sample, resampled: bool) -> Sample:
+        """A single number as a sample: the same in every resample, or, when it came from rows, unknown there (so that no interval is made up)."""
+        values = np.full(self.resampling.size, sample.value if resampled else np.nan)
+        values[0] = sample.value
+        return Sample(values, sample.unit)
+
+    def _resampled(self, record: Record) -> bool:
+        """Two boots at least; or counts, which no clock and no boot can move, over enough requests."""
+        boots = min(record.boots.values(), default=0)
+        return boots >= 2 or (boots == 1 and not record.timed and len(record.prompts) >= self.min_requests)
+
+    def claim(self, key: str) -> Claim:
+        """Evaluate one claim."""
+        definition, arguments = self.claim_definitions[key]
+        read = ClaimRead(self)
+        common = {"kind": definition.kind, "statement": definition.formula, "measure": definition.unit}
+
+        def told(verdict: str, reason: str = "", **more) -> Claim:
+            evidence = tuple(dict.fromkeys([*read.record.parents, *read.cited]))
+            thresholds = tuple(parent for parent in read.used if parent.startswith("threshold."))
+            return Claim(key, verdict, reason=reason, evidence=evidence, thresholds=thresholds, **common, **more)
+
+        try:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                margin, extra = split(definition.function(read, **arguments))
+        except Missing as error:
+            return told("missing", str(error))
+        except Unresolved as error:
+            return told("unresolved", str(error))
+        if not math.isfinite(margin.value):
+            return told("missing", "the margin is not finite")
+        evidence = [parent for parent in read.record.parents if parent not in read.used and parent != "noise.floor"]
+        results = [self.result(parent) for parent in evidence]
+        weak = [r.fact.key for r in results if r.fact.status in ("computed", "simulated")]
+        if definition.kind in registry.WINS and weak:
+            return told("unresolved", f"rests on {weak[0]}, which is {self.result(weak[0]).fact.status}, not measured", margin=margin.value)
+        clocked = [r for r in results if r.record.timed]
+        noise = extra
+        try:
+            if clocked:
+                noise = max(noise, self._clock_noise(definition, arguments, read, margin.value, clocked))
+        except Unresolved as error:
+            return told("unresolved", str(error), margin=margin.value, noise=None)
+        if any(r.fact.n == 1 for r in clocked):
+            return told("unresolved", "one boot only: no repeat says how far it may be off", margin=margin.value, noise=noise)
+        if margin.values.ndim and all(self._resampled(r.record) for r in results if r.record.boots):
+            drawn = interval(margin.values, self.level)
+            if drawn and any(r.record.boots for r in results):
+                noise = max(noise, margin.value - drawn[0] if margin.value > 0 else drawn[1] - margin.value)
+        verdict = "holds" if margin.value > noise else "fails" if margin.value < -noise else "unresolved"
+        return told(verdict, "" if verdict != "unresolved" else "the margin is inside the noise", margin=margin.value, noise=noise)
+
+    def _clock_noise(self, definition, arguments, read: ClaimRead, margin: float, clocked: list[Result]) -> float:
+        """What the margin moves when each time it rests on is off by the A/A noise, independently."""
+        floor = read.floor
+        squares = 0.0
+        for result in clocked:
+            # The A/A noise is that of a ratio of two runs: a single run carries the share 1/sqrt 2 of it, a ratio of two all of it.
+            size = floor if result.fact.unit in ("", "percent") else floor / math.sqrt(2)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                moved = [split(definition.function(ClaimRead(self, (result.fact.key, s * size)), **arguments))[0].value - margin for s in (1, -1)]
+            squares += max(abs(m) for m in moved) ** 2
+        return math.sqrt(squares)
+
+    def values(self) -> Values:
+        """Everything: facts, claims and the manifests they came from."""
+        facts = {key: self.result(key).fact for key in [*self.definitions, *list(self.results)]}
+        claims = {key: self.claim(key) for key in self.claim_definitions}
+        return Values(self.campaign.name, facts, claims, self.campaign.manifests)
+
+
+def split(returned) -> tuple[Sample, float]:
+    """(margin, noise that the claim names itself) of what a claim's function returned."""
+    margin, extra = returned if isinstance(returned, tuple) else (returned, 0.0)
+    margin = margin if isinstance(margin, Sample) else Sample(margin)
+    return Sample(margin.number()), extra
+
+
+def inherit(record: Record, parent: Result) -> None:
+    record.timed |= parent.record.timed
+    record.statuses.append(parent.fact.status)
+    record.prompts |= parent.record.prompts
+    for place, boots in parent.record.boots.items():
+        record.boots[place] = min(boots, record.boots.get(place, boots))
+
+
+def describe(record: Record) -> str:
+    boots = min(record.boots.values())
+    text = f"{boots} boot{'s' if boots > 1 else ''}"
+    return text + (f", {len(record.prompts)} requests" if record.prompts else "")
+
+
+def row_conditions(kind: str, family: str, where: dict, table) -> dict:
+    """Column conditions of a selection. `arm` stands for lane and block size, content `all` for every class; failed rows never count."""
+    where = dict(where)
+    arm = where.pop("arm", None)
+    if where.get("content") == "all":
+        where["content"] = tuple(table.distinct("content"))
+    if arm is not None:
+        where |= {"lane": "dspark", "block_size": int(arm[1:])} if arm[0] == "g" else {"lane": arm}
+    if kind == "points":
+        where = {"status": "ok", "stage": where.pop("stage", family), **where}
+    elif kind in ("requests", "steps"):
+        where = {"point_status": "ok", "stage": where.pop("stage", family), **where}
+        if kind == "requests":
+            where["status"] = "ok"
+        if "isl" in where:
+            where["asked_isl"] = where.pop("isl")
+    return where
+
+
+def why_empty(table, conditions: dict, text: str) -> str:
+    """Reason for a selection without rows: never measured, or measured and failed."""
+    states = {name: value for name, value in conditions.items() if name in ("status", "point_status")}
+    failed = table.select({name: value for name, value in conditions.items() if name not in states})
+    if len(failed) == 0 or table.kind != "points":
+        return f"{table.file} has no {'good ' if len(failed) else ''}row with {text}"
+    row = failed[0]
+    note = table.columns.get("note", ("",) * len(table))[row]
+    return f"{table.file} line {table.lines[row]}: status {table.columns['status'][row]}" + (f" ({note})" if note else "")
+
+
+def status_of(manifest: dict) -> str:
+    """Rows of a measuring run are measured; a manifest may say that its rows were transcribed or simulated instead."""
+    return manifest.get("status", "measured")
+
+
+def manifest_name(family: str) -> str:
+    return file_name("points", family).removesuffix(".csv") + ".manifest.json"
+
+
+def domains_of(campaign: Campaign) -> dict[str, tuple]:
+    found = {name: list(values) for name, values in registry.DECLARED.items()}
+    for family, field, column in (("concurrency", "concurrency", "max_concurrency"), ("isl", "isl", "isl")):
+        table = campaign.find("points", family)
+        if table is not None:
+            found[field] = sorted({*found[field], *(int(text) for text in table.distinct(column))})
+    return {name: tuple(values) for name, values in found.items()}
+
+
+def thresholds_digest() -> str:
+    return hashlib.sha256(THRESHOLDS.read_bytes()).hexdigest()

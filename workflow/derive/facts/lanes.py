@@ -1,0 +1,161 @@
+"""Plain decoding and speculation at the same load, from one request at a time to the largest batch."""
+
+from workflow.derive.facts import measures
+from workflow.derive.facts.compare import beyond_noise
+from workflow.derive.facts.window import arms, gamma_of
+from workflow.derive.registry import DECLARED, fact
+from workflow.derive.rows import Missing
+
+COLUMNS = {"output_throughput": "output_throughput", "tpot_ms": "mean_tpot_ms", "ttft_ms": "mean_ttft_ms", "achieved": "concurrency"}
+FORMULAS = {
+    "output_throughput": "output tokens / duration, prefill included, mean over the boots",
+    "tpot_ms": "mean over the requests of each one's time per token, mean over the boots",
+    "ttft_ms": "mean over the requests from queued to first token, mean over the boots",
+    "achieved": "sum of the requests' times / duration, mean over the boots",
+}
+
+
+def register(measure: str) -> None:
+    def function(read, concurrency, lane):
+        return read.points("concurrency", lane=lane, max_concurrency=concurrency).mean(COLUMNS[measure])
+
+    measures.register(f"lanes.c{{concurrency}}.{{lane}}.{measure}", measure, function, FORMULAS[measure])
+
+
+for name in COLUMNS:
+    register(name)
+
+
+@fact("lanes.c{concurrency}.ratio", kind="ratio")
+def ratio(read, concurrency):
+    """speculative output tokens/s / plain output tokens/s at one concurrency"""
+    return read[f"lanes.c{concurrency}.dspark.output_throughput"] / read[f"lanes.c{concurrency}.plain.output_throughput"]
+
+
+def levels(read) -> list[int]:
+    """Concurrencies at which both lanes were measured, rising."""
+    keys = read.present(f"lanes.c{concurrency}.ratio" for concurrency in read.derivation.domains["concurrency"])
+    return [int(key.split(".")[1].removeprefix("c")) for key in keys]
+
+
+@fact("lanes.levels", kind="count")
+def level_count(read):
+    """number of concurrencies at which both lanes were measured"""
+    return len(levels(read))
+
+
+@fact("lanes.least", kind="count")
+def least(read):
+    """smallest concurrency at which both lanes were measured"""
+    return levels(read)[0]
+
+
+@fact("lanes.most", kind="count")
+def most(read):
+    """largest concurrency at which both lanes were measured"""
+    return levels(read)[-1]
+
+
+@fact("lanes.gamma", kind="count")
+def gamma(read):
+    """block size of the speculative lane in the concurrency sweep"""
+    found = set(read.points("concurrency", lane="dspark").texts("block_size"))
+    if len(found) > 1:
+        raise Missing(f"the concurrency sweep has several block sizes: {', '.join(sorted(found))}")
+    return int(found.pop())
+
+
+@fact("lanes.crossover", kind="count")
+def crossover(read):
+    """largest concurrency at which speculation serves more than plain decoding by more than the noise"""
+    won = [level for level in levels(read) if beyond_noise(read, read[f"lanes.c{level}.ratio"]) > 0]
+    if not won:
+        raise Missing("speculation serves more at none of the measured concurrencies, beyond the noise")
+    return won[-1]
+
+
+@fact("lanes.first_loss", kind="count")
+def first_loss(read):
+    """smallest concurrency at which plain decoding serves more than speculation by more than the noise"""
+    lost = [level for level in levels(read) if beyond_noise(read, read[f"lanes.c{level}.ratio"]) < 0]
+    if not lost:
+        raise Missing("plain decoding serves more at none of the measured concurrencies, beyond the noise")
+    return lost[0]
+
+
+AT = {"one": "least", "most": "most"}
+
+
+def place(name: str):
+    """The key prefix of a named level."""
+    return lambda read, **fields: "".join([f"lanes.c{round(read[f'lanes.{AT[name]}'].value)}", *(f".{value}" for value in fields.values())])
+
+
+for name, words in {"one": "smallest", "most": "largest"}.items():
+    measures.alias(f"lanes.at_{name}.{{lane}}", tuple(COLUMNS), place(name), f"the value at the {words} concurrency")
+
+    @fact(f"lanes.at_{name}.ratio", kind="ratio")
+    def ratio_at(read, _place=place(name)):
+        """speculative output tokens/s / plain output tokens/s at that concurrency"""
+        return read[f"{_place(read)}.ratio"]
+
+
+def every_arm() -> list[str]:
+    return ["window.all.plain.tokens_per_s", *arms("all", "tokens_per_s"), "window.all.mtp.tokens_per_s"]
+
+
+@fact("lanes.best_at_one.lane", kind="label")
+def best_at_one(read):
+    """arm with the largest tokens/s at one request at a time, all contents: its lane"""
+    arm = read.largest(every_arm()).split(".")[2]
+    return arm if arm in ("plain", "mtp") else "dspark"
+
+
+@fact("lanes.best_at_one.gamma", kind="count")
+def best_at_one_gamma(read):
+    """block size of the fastest arm at one request at a time"""
+    key = read.largest(every_arm())
+    if key.split(".")[2] == "plain":
+        raise Missing("the fastest arm at one request at a time is plain decoding, which drafts nothing")
+    return 1 if ".mtp." in key else gamma_of(key)
+
+
+@fact("lanes.best_at_one.tokens_per_s", kind="rate", unit="token/s")
+def best_at_one_rate(read):
+    """tokens/s of that arm, prefill left out"""
+    return read[read.largest(every_arm())]
+
+
+@fact("lanes.c{concurrency}.{lane}.tokens_per_s", kind="rate", unit="token/s")
+def decode_rate(read, concurrency, lane):
+    """tokens after the first / wall time of the decode steps, prefill left out, mean over the boots"""
+    return read.points("concurrency", lane=lane, max_concurrency=concurrency).mean("decode_throughput")
+
+
+def lanes_at_most(read, what: str) -> list[str]:
+    level = round(read["lanes.most"].value)
+    return [f"lanes.c{level}.{lane}.{what}" for lane in DECLARED["lane"]]
+
+
+@fact("lanes.best_at_most.lane", kind="label")
+def best_at_most(read):
+    """lane with the largest output tokens/s at the largest concurrency"""
+    return read.largest(lanes_at_most(read, "output_throughput")).split(".")[2]
+
+
+@fact("lanes.best_at_most.{what}", kind="rate", unit="token/s", what=("output_throughput", "tokens_per_s"))
+def best_at_most_rate(read, what):
+    """the value of that lane at the largest concurrency"""
+    return read[f"lanes.c{round(read['lanes.most'].value)}.{read.label('lanes.best_at_most.lane')}.{what}"]
+
+
+@fact("lanes.mtp_ratio.{content}", kind="ratio")
+def mtp_ratio(read, content):
+    """plain time per token / MTP time per token, one request at a time"""
+    return read[f"window.{content}.mtp.speedup"]
+
+
+@fact("lanes.distinct_4gram_share", kind="probability")
+def distinct_4grams(read):
+    """mean over the cells of distinct 4-grams / 4-grams of the speculative lane's output"""
+    return read.points("concurrency", lane="dspark").mean("distinct_4gram_share")

@@ -1,0 +1,56 @@
+"""What two runs of one configuration differ by (A/A), which no win may stay below."""
+
+import numpy as np
+
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
+
+TIMED = ("mean_tpot_ms", "decode_throughput", "output_throughput", "step_ms")
+"""Metrics of noise.csv that come off a clock; accept_length is a control that must not move at all."""
+
+
+def relative(log_ratio: float) -> Sample:
+    return Sample(np.expm1(abs(log_ratio)))
+
+
+@fact("noise.floor", kind="percent", unit="percent")
+def floor(read):
+    """largest |ln(b / a)| over all A/A comparisons and timed metrics, as a relative difference"""
+    return relative(np.abs(read.noise(metric=TIMED).read("log_ratio")).max())
+
+
+@fact("noise.typical", kind="percent", unit="percent")
+def typical(read):
+    """median |ln(b / a)| of the time per token over the A/A comparisons, as a relative difference"""
+    return relative(np.median(np.abs(read.noise(metric="mean_tpot_ms").read("log_ratio"))))
+
+
+@fact("noise.accept_length", kind="percent", unit="percent")
+def accept_length(read):
+    """largest A/A difference of the accept length, a control: the same prompts decoded greedily"""
+    return relative(np.abs(read.noise(metric="accept_length").read("log_ratio")).max())
+
+
+@fact("noise.comparisons", kind="count")
+def comparisons(read):
+    """pairs of boots of one configuration"""
+    return len(set(read.noise().texts("comparison")))
+
+
+@fact("noise.boots", kind="count")
+def boots(read):
+    """distinct processes in the A/A comparisons"""
+    rows = read.noise()
+    return len({*rows.texts("boot_id_a"), *rows.texts("boot_id_b")})
+
+
+@fact("noise.aa.{slot}.ratio", kind="ratio", slot=(1, 2, 3, 4, 5, 6, 7, 8))
+def ratio(read, slot):
+    """time per token of the second boot over that of the first, one A/A comparison"""
+    rows = read.noise(metric="mean_tpot_ms")
+    order = sorted(rows.texts("comparison"), key=int)
+    if slot > len(order):
+        raise Missing(f"noise.csv has {len(order)} comparisons")
+    one = read.noise(metric="mean_tpot_ms", comparison=order[slot - 1])
+    return one.sum("value_b") / one.sum("value_a")

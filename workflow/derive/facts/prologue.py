@@ -1,0 +1,249 @@
+"""One fraction over the whole campaign: its best run, its largest win and its largest loss, each as two factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.derive.facts import measures
+from workflow.derive.registry import DECLARED, fact
+from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
+
+ONE_CONTENT = DECLARED["one_content"]
+ARMS = DECLARED["arm"]
+
+
+def lane_of(arm: str) -> str:
+    return arm if arm in ("plain", "mtp") else "dspark"
+
+
+def window_arms() -> list[str]:
+    return [f"window.{content}.{arm}.tokens_per_s" for content in ONE_CONTENT for arm in ("plain", *ARMS)]
+
+
+def best_run(read) -> tuple[str, str]:
+    """(content, arm) with the largest tokens/s at one request at a time."""
+    _, content, arm, _ = read.largest(window_arms()).split(".")
+    return content, arm
+
+
+@fact("prologue.best.content", kind="label")
+def best_content(read):
+    """content of the cell with the largest tokens/s, one request at a time"""
+    return best_run(read)[0]
+
+
+@fact("prologue.best.lane", kind="label")
+def best_lane(read):
+    """lane of the cell with the largest tokens/s, one request at a time"""
+    return lane_of(best_run(read)[1])
+
+
+@fact("prologue.best.gamma", kind="count")
+def best_gamma(read):
+    """block size of the cell with the largest tokens/s"""
+    arm = best_run(read)[1]
+    if arm == "plain":
+        raise Missing("the fastest cell is plain decoding, which drafts nothing")
+    return 1 if arm == "mtp" else int(arm[1:])
+
+
+@fact("prologue.best.accepted_per_step", kind="length", unit="token/step")
+def best_tokens(read):
+    """tokens a round x rounds a step of that cell; one for plain decoding"""
+    content, arm = best_run(read)
+    return tokens_a_step(read, content, arm)
+
+
+@fact("prologue.best.step_ms", kind="duration", unit="ms/step")
+def best_step(read):
+    """mean decode step of that cell, wall clock of the engine"""
+    content, arm = best_run(read)
+    return read[f"window.{content}.{arm}.step_ms"]
+
+
+def tokens_a_step(read, content: str, arm: str) -> Sample:
+    points = read.points("window", content=content, arm=arm)
+    if arm == "plain":
+        return points.sum("decode_tokens") / points.sum("steps")
+    return read[f"window.{content}.{arm}.emitted_per_round"] * measures.rounds_per_step(points)
+
+
+@fact("prologue.best.throughput", kind="rate", unit="token/s")
+def best_throughput(read):
+    """tokens/s of that cell on the client's clock, prefill left out"""
+    content, arm = best_run(read)
+    return read[f"window.{content}.{arm}.tokens_per_s"]
+
+
+@fact("prologue.best.{which}tpot_ms", kind="duration", unit="ms/token", which=("", "plain_"))
+def best_tpot(read, which):
+    """time per token of that cell, or of plain decoding on the same prompts"""
+    content, arm = best_run(read)
+    return read[f"window.{content}.{'plain' if which else arm}.tpot_ms"]
+
+
+@fact("prologue.best.distinct_4gram_share", kind="probability")
+def best_distinct(read):
+    """share of distinct 4-grams in that cell's output"""
+    return read[f"window.{best_run(read)[0]}.distinct_4gram_share"]
+
+
+def residual_of(read, content: str, arm: str) -> Sample:
+    return tokens_a_step(read, content, arm) / read[f"window.{content}.{arm}.step_ms"] / read[f"window.{content}.{arm}.tokens_per_s"] - 1
+
+
+@fact("prologue.residual", kind="percent", unit="percent")
+def residual(read):
+    """accepted tokens a step / step latency, against the client's throughput, for the best run"""
+    return residual_of(read, *best_run(read))
+
+
+@fact("prologue.worst_residual", kind="percent", unit="percent")
+def worst_residual(read):
+    """largest |tokens a step / step latency / client's throughput - 1| over contents and arms, one request at a time"""
+    found = [residual_of(read, *key.split(".")[1:3]) for key in read.present(window_arms())]
+    return abs(max(found, key=lambda sample: abs(sample.value)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Speculation against plain decoding under one load."""
+
+    sweep: str
+    lane: str
+    ratio: str
+    """Key of the speed ratio."""
+    tpot: str
+    plain_tpot: str
+    distinct: str
+    where: dict
+    """Selection of its request rows."""
+    content: str | None = None
+    gamma: int | None = None
+    concurrency: int = 1
+    isl: int | None = None
+
+
+def window_comparison(content: str, arm: str) -> Comparison:
+    gamma = 1 if arm == "mtp" else int(arm[1:])
+    prefix = f"window.{content}"
+    return Comparison("window", lane_of(arm), f"{prefix}.{arm}.speedup", f"{prefix}.{arm}.tpot_ms", f"{prefix}.plain.tpot_ms", f"{prefix}.distinct_4gram_share",
+                      {"content": content, "arm": arm}, content, gamma)  # fmt: skip
+
+
+def groups(read) -> list[list[Comparison]]:
+    """Comparisons of the campaign, in groups within which only the arm differs."""
+    found = [[window_comparison(content, arm) for arm in ARMS] for content in ONE_CONTENT]
+    gamma = round(read["lanes.gamma"].value) if read.has("lanes.gamma") else None
+    for n in read.derivation.domains["concurrency"]:
+        prefix = f"lanes.c{n}"
+        found.append([Comparison("concurrency", "dspark", f"{prefix}.ratio", f"{prefix}.dspark.tpot_ms", f"{prefix}.plain.tpot_ms", "lanes.distinct_4gram_share",
+                                 {"lane": "dspark", "max_concurrency": n}, None, gamma, n)])  # fmt: skip
+    for i in read.derivation.domains["isl"]:
+        prefix = f"isl.i{i}"
+        found.append([Comparison("isl", "dspark", f"{prefix}.dspark.speedup", f"{prefix}.dspark.tpot_ms", f"{prefix}.plain.tpot_ms", "isl.distinct_4gram_share",
+                                 {"lane": "dspark", "isl": i}, None, gamma, 1, i)])  # fmt: skip
+    present = [[c for c in group if read.has(c.ratio)] for group in found]
+    if not any(present):
+        raise Missing("no sweep of this campaign compares speculation with plain decoding")
+    for group in present:
+        for comparison in group:
+            read.fact(comparison.ratio)
+    return [group for group in present if group]
+
+
+def winners(read) -> list[Comparison]:
+    """The best arm of each group, best first."""
+    return sorted((max(group, key=lambda c: read[c.ratio].value) for group in groups(read)), key=lambda c: -read[c.ratio].value)
+
+
+def losers(read) -> list[Comparison]:
+    """The worst arm of each group, worst first."""
+    return sorted((min(group, key=lambda c: read[c.ratio].value) for group in groups(read)), key=lambda c: read[c.ratio].value)
+
+
+def chosen(read, which: str) -> Comparison:
+    return (winners(read) if which == "win" else losers(read))[0]
+
+
+BOTH = ("win", "loss")
+
+
+@fact("prologue.{which}.ratio", kind="ratio", which=BOTH)
+def ratio(read, which):
+    """largest (win) or smallest (loss) speed of speculation / speed of plain decoding under the same load, over the whole campaign"""
+    return read[chosen(read, which).ratio]
+
+
+@fact("prologue.{which}.accept_factor", kind="ratio", which=BOTH)
+def accept_factor(read, which):
+    """tokens a round of that cell, against the one token of a plain step"""
+    comparison = chosen(read, which)
+    return measures.emitted_per_round(read.requests(comparison.sweep, **comparison.where)) / measures.BONUS
+
+
+@fact("prologue.{which}.step_factor", kind="ratio", which=BOTH)
+def step_factor(read, which):
+    """ratio / accept factor: time of a plain step against that of a round"""
+    return read[f"prologue.{which}.ratio"] / read[f"prologue.{which}.accept_factor"]
+
+
+@fact("prologue.{which}.label", kind="label", which=BOTH)
+def label(read, which):
+    """sweep that holds that cell"""
+    return chosen(read, which).sweep
+
+
+@fact("prologue.{which}.lane", kind="label", which=BOTH)
+def lane(read, which):
+    """lane of that cell"""
+    return chosen(read, which).lane
+
+
+@fact("prologue.{which}.content", kind="label", which=BOTH)
+def content(read, which):
+    """content of that cell; mixed in the concurrency sweep, code in the input-length sweep"""
+    comparison = chosen(read, which)
+    if comparison.content:
+        return comparison.content
+    return ", ".join(sorted(set(read.points(comparison.sweep, **comparison.where).texts("content"))))
+
+
+@fact("prologue.{which}.gamma", kind="count", which=BOTH)
+def gamma(read, which):
+    """block size of that cell"""
+    return chosen(read, which).gamma
+
+
+@fact("prologue.{which}.concurrency", kind="count", which=BOTH)
+def concurrency(read, which):
+    """requests in flight of that cell"""
+    return chosen(read, which).concurrency
+
+
+@fact("prologue.{which}.isl", kind="count", unit="token", which=BOTH)
+def isl(read, which):
+    """input length of that cell, where the sweep sets one"""
+    length = chosen(read, which).isl
+    if length is None:
+        raise Missing("that sweep leaves prompts their natural length")
+    return Sample(length, "token")
+
+
+@fact("prologue.{which}.tpot_ms", kind="duration", unit="ms/token", which=BOTH)
+def tpot(read, which):
+    """time per token of speculation in that cell"""
+    return read[chosen(read, which).tpot]
+
+
+@fact("prologue.{which}.plain_tpot_ms", kind="duration", unit="ms/token", which=BOTH)
+def plain_tpot(read, which):
+    """time per token of plain decoding under the same load"""
+    return read[chosen(read, which).plain_tpot]
+
+
+@fact("prologue.{which}.distinct_4gram_share", kind="probability", which=BOTH)
+def distinct(read, which):
+    """share of distinct 4-grams in the output of that sweep or content"""
+    return read[chosen(read, which).distinct]

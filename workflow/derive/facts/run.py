@@ -1,0 +1,112 @@
+"""The measuring run as a whole: when, how long, how much."""
+
+from workflow.derive.evaluate import thresholds_digest
+from workflow.derive.load import FAMILIES
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
+
+
+def latest(read) -> str:
+    """The family measured last."""
+    if not read.campaign.commands:
+        raise Missing("this campaign has no manifest of a measuring command")
+    return max(read.campaign.commands, key=lambda family: read.campaign.commands[family]["end"])
+
+
+def measured(read):
+    """Families with points."""
+    found = [family for family in FAMILIES if read.campaign.find("points", family) is not None]
+    if not found:
+        raise Missing("this campaign has no points: neither search.csv nor sweep_*.csv")
+    return found
+
+
+def all_points(read, family):
+    """Every point of a family, failed ones included."""
+    return read.points(family, stage=tuple(read.campaign.find("points", family).distinct("stage")), status=("ok", "oom", "crash", "timeout", "skipped", "rejected"))
+
+
+@fact("run.commit", kind="label")
+def commit(read):
+    """commit of the sweep measured last"""
+    return read.manifest("commit", latest(read))[:12]
+
+
+@fact("run.dirty", kind="label")
+def dirty(read):
+    """whether tracked files differed from that commit"""
+    return "dirty" if read.manifest("dirty", latest(read)) else "clean"
+
+
+@fact("run.started", kind="label")
+def started(read):
+    """start of the first measuring command"""
+    latest(read)
+    first = min(read.campaign.commands, key=lambda family: read.campaign.commands[family]["start"])
+    return read.manifest("start", first)
+
+
+@fact("run.minutes", kind="duration", unit="min")
+def minutes(read):
+    """sum of the measuring commands' durations, boots included"""
+    latest(read)
+    return sum((Sample(read.manifest("cost.total_s", family), "s") for family in read.campaign.commands), Sample(0.0, "s"))
+
+
+@fact("run.cells", kind="count")
+def cells(read):
+    """rows of the points files, failed ones included"""
+    return sum(len(all_points(read, family).texts("run_id")) for family in measured(read))
+
+
+@fact("run.boots", kind="count")
+def boots(read):
+    """distinct processes that served a point"""
+    return sum(len(set(all_points(read, family).texts("boot_id"))) for family in measured(read))
+
+
+@fact("run.requests", kind="count")
+def requests(read):
+    """sum of completed and failed requests over all points"""
+    return sum(sum(all_points(read, family).read(column).sum() for column in ("completed", "failed")) for family in measured(read))
+
+
+@fact("run.failed", kind="count")
+def failed(read):
+    """failed requests, plus points whose status is not ok"""
+    total = 0
+    for family in measured(read):
+        points = all_points(read, family)
+        total += points.read("failed").sum() + sum(status != "ok" for status in points.texts("status"))
+    return total
+
+
+@fact("run.load_average", kind="length")
+def load_average(read):
+    """largest one-minute load average at the start of a measuring command"""
+    latest(read)
+    return max(read.manifest("machine.load_average_start", family)[0] for family in read.campaign.commands)
+
+
+@fact("run.lossless.{count}", kind="count", count=("compared", "equal"))
+def lossless(read, count):
+    """greedy outputs of speculative lanes set against plain decoding's, summed over the measuring commands"""
+    families = [family for family, manifest in read.campaign.commands.items() if "lossless" in manifest]
+    if not families:
+        raise Missing("no manifest of this campaign compared outputs between lanes")
+    return sum(read.manifest(f"lossless.{count}", family) for family in families)
+
+
+@fact("run.lossless.differing", kind="count")
+def lossless_differing(read):
+    """outputs compared - outputs equal"""
+    return read["run.lossless.compared"] - read["run.lossless.equal"]
+
+
+@fact("run.thresholds", kind="label")
+def thresholds(read):
+    """whether thresholds.yaml is the file that stood there when the rows were measured"""
+    return "unchanged" if read.manifest("thresholds_sha256") == thresholds_digest() else "changed"
+
+

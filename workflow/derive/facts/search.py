@@ -1,0 +1,109 @@
+"""The staged search: base against base, the block sizes at one load, then base and winner on fresh boots."""
+
+import math
+
+from workflow.derive.facts import measures
+from workflow.derive.facts.compare import noise_of
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
+
+STAGES = ("aa", "window", "confirm")
+
+
+def every(read):
+    return read.points("search", stage=STAGES)
+
+
+@fact("search.boots", kind="count")
+def boots(read):
+    """distinct processes that served the search"""
+    return len(set(every(read).texts("boot_id")))
+
+
+@fact("search.cells", kind="count")
+def cells(read):
+    """points of the search that ended well"""
+    return len(every(read).texts("run_id"))
+
+
+@fact("search.minutes", kind="duration", unit="min")
+def minutes(read):
+    """duration of the search, boots included"""
+    return Sample(read.manifest("cost.total_s", "search"), "s")
+
+
+@fact("search.boot_share", kind="percent", unit="percent")
+def boot_share(read):
+    """time spent booting / duration of the search"""
+    return Sample(read.manifest("cost.boot_s", "search"), "s") / Sample(read.manifest("cost.total_s", "search"), "s")
+
+
+@fact("search.boot_s", kind="duration", unit="s/boot")
+def boot_s(read):
+    """time spent booting / boots of the search"""
+    return Sample(read.manifest("cost.boot_s", "search"), "s") / Sample(read.manifest("cost.boots", "search"), "boot")
+
+
+def arm_of(read, stage: str, label: str) -> tuple[str, str]:
+    """(lane, block size) of a label in one stage."""
+    rows = read.points("search", stage=stage, label=label)
+    return rows.texts("lane")[0], rows.texts("block_size")[0]
+
+
+def drafted(read, stage: str, label: str) -> int:
+    lane, size = arm_of(read, stage, label)
+    if not size:
+        raise Missing(f"the {label} is {lane} decoding, which drafts nothing")
+    return int(size)
+
+
+@fact("search.winner", kind="label")
+def winner(read):
+    """lane that the search carried into its confirmation"""
+    return arm_of(read, "confirm", "winner")[0]
+
+
+@fact("search.winner_gamma", kind="count")
+def winner_gamma(read):
+    """block size that the search carried into its confirmation"""
+    return drafted(read, "confirm", "winner")
+
+
+@fact("search.base_gamma", kind="count")
+def base_gamma(read):
+    """block size of the base"""
+    return drafted(read, "confirm", "base")
+
+
+@fact("search.concurrency", kind="count")
+def concurrency(read):
+    """requests in flight during the search"""
+    found = set(every(read).texts("max_concurrency"))
+    if len(found) > 1:
+        raise Missing(f"the search ran at several concurrencies: {', '.join(sorted(found))}")
+    return int(found.pop())
+
+
+def ratio_of(read, stage: str, candidate: dict) -> Sample:
+    base = read.requests("search", stage=stage, label="base")
+    return measures.time_per_token(base) / measures.time_per_token(read.requests("search", stage=stage, **candidate))
+
+
+@fact("search.winner_ratio", kind="ratio")
+def winner_ratio(read):
+    """time per token of the base / of the winner where the winner was chosen: biased upwards, as the best of several is"""
+    lane, size = arm_of(read, "confirm", "winner")
+    return ratio_of(read, "window", {"lane": lane, "block_size": size})
+
+
+@fact("search.confirm_ratio", kind="ratio")
+def confirm_ratio(read):
+    """time per token of the base / of the winner on fresh boots"""
+    return ratio_of(read, "confirm", {"label": "winner"})
+
+
+@fact("search.detectable", kind="percent", unit="percent")
+def detectable(read):
+    """smallest relative difference that the confirmation's boots would have shown"""
+    return math.expm1(noise_of(read, read["search.confirm_ratio"]))

@@ -1,0 +1,168 @@
+"""The measured files of one campaign folder, validated on read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from workflow.derive import schema
+from workflow.derive.schema import SchemaError
+
+FAMILIES = ("window", "isl", "concurrency", "search")
+"""One measuring command each: its points, request rows and step rows."""
+JOINED = ("stage", "label", "lane", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
+"""Columns that request and step rows take from the point of their run_id."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of one CSV as text, with the line each row stands on. Numbers are parsed when asked for; an empty cell is NaN."""
+
+    file: str
+    kind: str
+    columns: dict[str, tuple[str, ...]]
+    lines: tuple[int, ...]
+    _cache: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def numbers(self, column: str) -> np.ndarray:
+        """One column as floats [rows]. `accepted_histogram[k]` is the k-th count of that column's list, 0 beyond its end."""
+        if column not in self._cache:
+            name, _, index = column.partition("[")
+            cells = self.columns.get(name)
+            if cells is None:
+                values = np.full(len(self), np.nan)
+            elif index:
+                position = int(index.rstrip("]"))
+                parts = (text.split(";") if text else None for text in cells)
+                values = np.array([np.nan if p is None else float(p[position]) if position < len(p) else 0.0 for p in parts])
+            else:
+                values = np.array([float(text) if text else np.nan for text in cells])
+            self._cache[column] = values
+        return self._cache[column]
+
+    def mask(self, column: str, value) -> np.ndarray:
+        """Rows whose cell is one of `value` (a scalar or a tuple); None asks for empty cells."""
+        key = (column, value)
+        if key not in self._cache:
+            wanted = {"" if v is None else str(v) for v in (value if isinstance(value, tuple) else (value,))}
+            cells = self.columns.get(column, ("",) * len(self))
+            self._cache[key] = np.fromiter((text in wanted for text in cells), bool, len(self))
+        return self._cache[key]
+
+    def select(self, where: dict) -> np.ndarray:
+        """Indices of the rows that satisfy every condition."""
+        key = ("select", tuple(where.items()))
+        if key not in self._cache:
+            chosen = np.ones(len(self), bool)
+            for column, value in where.items():
+                chosen &= self.mask(column, value)
+            self._cache[key] = np.flatnonzero(chosen)
+        return self._cache[key]
+
+    def distinct(self, column: str) -> list[str]:
+        """Texts of a column that are not empty, sorted (numbers as numbers)."""
+        found = set(self.columns.get(column, ())) - {""}
+        return sorted(found, key=lambda text: (0, float(text), "") if text.replace(".", "", 1).isdigit() else (1, 0.0, text))
+
+    def with_cell(self, index: int, column: str, text: str) -> "Table":
+        """A copy in which one cell reads `text`."""
+        cells = self.columns[column]
+        return replace(self, columns=self.columns | {column: (*cells[:index], text, *cells[index + 1 :])}, _cache={})
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """Tables and manifests of one campaign; a table that the campaign lacks is absent, not empty."""
+
+    name: str
+    folder: Path
+    definition: dict
+    tables: dict[str, Table]
+    manifests: dict[str, dict]
+
+    def find(self, kind: str, family: str) -> Table | None:
+        return self.tables.get(file_name(kind, family))
+
+    @cached_property
+    def commands(self) -> dict[str, dict]:
+        """One manifest a measuring command (family), the points' own."""
+        found = {family: self.manifests.get(file_name("points", family)) for family in FAMILIES}
+        return {family: manifest for family, manifest in found.items() if manifest}
+
+    def with_table(self, table: Table) -> "Campaign":
+        """A copy with one table exchanged and the rows that depend on it joined again."""
+        tables = {name: strip(t) for name, t in (self.tables | {table.file: table}).items()}
+        return replace(self, tables=join(tables))
+
+
+def file_name(kind: str, family: str) -> str:
+    """Name of a family's CSV: `points` of `isl` stand in sweep_isl.csv."""
+    if kind in ("noise", "trace"):
+        return f"{kind}.csv"
+    if kind == "points":
+        return "search.csv" if family == "search" else f"sweep_{family}.csv"
+    return f"{kind}_{family}.csv"
+
+
+def read_table(path: Path) -> Table:
+    kind = schema.kind_of(path)
+    header, rows, lines = schema.read_rows(path)
+    return Table(path.name.removesuffix(".gz"), kind, schema.check_table(path, kind, header, rows, lines), tuple(lines))
+
+
+def strip(table: Table) -> Table:
+    """The table without columns that were joined from its points."""
+    own = {name: cells for name, cells in table.columns.items() if name in schema.schema(table.kind)["properties"]}
+    return table if len(own) == len(table.columns) else replace(table, columns=own, _cache={})
+
+
+def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
+    """Give request and step rows the columns of their point. Raises SchemaError on a run_id that no point has."""
+    joined = dict(tables)
+    for family in FAMILIES:
+        points = tables.get(file_name("points", family))
+        for kind in ("requests", "steps"):
+            rows = tables.get(file_name(kind, family))
+            if rows is None:
+                continue
+            if points is None:
+                raise SchemaError(f"{folder / rows.file}: its points are missing; expected {file_name('points', family)} beside it")
+            place = {run_id: i for i, run_id in enumerate(points.columns["run_id"])}
+            try:
+                index = [place[run_id] for run_id in rows.columns["run_id"]]
+            except KeyError as error:
+                line = rows.lines[rows.columns["run_id"].index(error.args[0])]
+                raise SchemaError(f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}") from None
+            take = lambda column: tuple(map(points.columns.get(column, ("",) * len(points)).__getitem__, index))  # noqa: E731
+            more = {column: take(column) for column in JOINED} | {"asked_isl": take("isl"), "point_status": take("status")}
+            if "content" not in rows.columns:
+                more["content"] = take("content")
+            joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={})
+    return joined
+
+
+def load(folder: Path | str) -> Campaign:
+    """Read and validate a campaign folder. Raises SchemaError with file, line and column."""
+    folder = Path(folder)
+    definition_path = folder / "campaign.yaml"
+    try:
+        definition = yaml.safe_load(definition_path.read_text("utf8"))
+    except FileNotFoundError:
+        raise SchemaError(f"{definition_path}: no such file; --campaign wants a folder with campaign.yaml and CSVs") from None
+    except yaml.YAMLError as error:
+        raise SchemaError(f"{definition_path}: not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(definition, dict) or "name" not in definition:
+        raise SchemaError(f"{definition_path}: name: missing; expected the campaign's name")
+    tables, manifests = {}, {}
+    for path in sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")]):
+        table = read_table(path)
+        tables[table.file] = table
+        manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table))
+    return Campaign(definition["name"], folder, definition, join(tables, folder), manifests)

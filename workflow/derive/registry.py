@@ -1,0 +1,107 @@
+"""Where facts and claims are declared: one plain function each, registered under its key.
+
+A key may hold fields, `window.{content}.g{gamma}.speedup`; the function is then called once for each combination of the fields' values and is
+given them as arguments. What a function reads through its first argument is recorded as parents and sources: nothing is typed twice.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from workflow.derive.fact import KINDS, STATUSES
+
+CONTENTS = ("arith", "code", "en", "zh")
+DECLARED = {
+    "content": (*CONTENTS, "all"),
+    "one_content": CONTENTS,
+    "gamma": (1, 2, 3, 4, 5, 6, 7),
+    "arm": ("g1", "g2", "g3", "g4", "g5", "g6", "g7", "mtp"),
+    "width": (1, 2, 3, 4, 5, 6, 7, 8),
+    "concurrency": (1, 2, 4, 8, 16, 32),
+    "isl": (64, 128, 256, 512, 1024, 2048, 4096),
+    "lane": ("plain", "dspark"),
+    "slot": (1, 2, 3, 4, 5, 6, 7),
+}
+"""Values of the fields that every campaign has as keys, measured or not; a campaign adds the ones it measured."""
+
+CLAIM_KINDS = ("direction", "ratio", "superlative", "monotone", "flat", "count", "sum", "product", "bound")
+WINS = ("direction", "superlative")
+"""Kinds that say something is better than something: they may rest on measured or transcribed facts only."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One registered function and what was declared about it."""
+
+    template: str
+    function: Callable
+    kind: str
+    unit: str = ""
+    """Unit of a fact; of a claim, what its margin measures."""
+    status: str = "measured"
+    domains: tuple[tuple[str, tuple], ...] = ()
+
+    @property
+    def fields(self) -> list[str]:
+        return re.findall(r"\{(\w+)\}", self.template)
+
+    @property
+    def formula(self) -> str:
+        """First paragraph of the docstring, on one line."""
+        return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
+
+    def expand(self, domains: dict[str, tuple]) -> Iterator[tuple[str, dict]]:
+        """(key, arguments) of every combination of the fields."""
+        own = domains | dict(self.domains)
+        for values in itertools.product(*(own[name] for name in self.fields)):
+            arguments = dict(zip(self.fields, values))
+            yield self.template.format(**arguments), arguments
+
+
+FACTS: list[Definition] = []
+CLAIMS: list[Definition] = []
+
+
+def fact(template: str, *, kind: str, unit: str = "", status: str = "measured", **domains: tuple) -> Callable:
+    """Register a function `(read, **fields) -> Sample | number | text` as the fact(s) `template`.
+
+    `unit` is what the result is converted to, and must be commensurate with; `status` is the strongest that the fact can be.
+    """
+    if kind not in KINDS or status not in STATUSES:
+        raise ValueError(f"{template}: kind {kind!r} or status {status!r} is not one of {KINDS} and {STATUSES}")
+
+    def register(function: Callable) -> Callable:
+        FACTS.append(Definition(template, function, kind, unit, status, tuple(domains.items())))
+        return function
+
+    return register
+
+
+def claim(template: str, *, kind: str, measure: str = "log ratio", **domains: tuple) -> Callable:
+    """Register a function `(read, **fields) -> margin` or `-> (margin, noise)` as the claim(s) `template`; a margin above 0 holds, below 0 fails.
+
+    The margin is a dimensionless Sample or a number, in `measure` (words). A noise that the function names itself is a least one.
+    """
+    if kind not in CLAIM_KINDS:
+        raise ValueError(f"{template}: kind {kind!r} is not one of {CLAIM_KINDS}")
+
+    def register(function: Callable) -> Callable:
+        CLAIMS.append(Definition(template, function, kind, measure, domains=tuple(domains.items())))
+        return function
+
+    return register
+
+
+def expand(definitions: list[Definition], domains: dict[str, tuple]) -> dict[str, tuple[Definition, dict]]:
+    """Key -> (definition, arguments). Raises ValueError when two functions claim one key."""
+    found: dict[str, tuple[Definition, dict]] = {}
+    for definition in definitions:
+        for key, arguments in definition.expand(domains):
+            if key in found:
+                raise ValueError(f"{key}: registered by {found[key][0].function.__name__} and by {definition.function.__name__}")
+            found[key] = definition, arguments
+    return found

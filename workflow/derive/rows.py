@@ -1,0 +1,114 @@
+"""Rows selected from a measured table, and what is computed from them. Every column that is used is recorded as a source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workflow.derive import units
+from workflow.derive.fact import Cell
+from workflow.derive.load import Table
+from workflow.derive.sample import Sample
+from workflow.derive.stats import Weights
+
+
+class Missing(Exception):
+    """A value that the campaign does not allow; the message is the reason shown on the page."""
+
+
+@dataclass
+class Record:
+    """What one fact has read so far."""
+
+    parents: dict[str, None] = field(default_factory=dict)
+    cells: dict[Cell, None] = field(default_factory=dict)
+    boots: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(table family, stage) -> boots behind the rows that were read."""
+    prompts: set = field(default_factory=set)
+    timed: bool = False
+    statuses: list[str] = field(default_factory=list)
+
+
+def ranges(lines: list[int]) -> str:
+    """`2-5,9` for 2, 3, 4, 5, 9."""
+    parts, start, last = [], None, None
+    for line in sorted(set(lines)):
+        if last is not None and line == last + 1:
+            last = line
+            continue
+        if start is not None:
+            parts.append((start, last))
+        start = last = line
+    if start is not None:
+        parts.append((start, last))
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+class Rows:
+    """A selection of one table, with the weights of its rows in every resample."""
+
+    def __init__(self, table: Table, index: np.ndarray, weights: Weights, family: str, where: str, record: Record, status: str):
+        self.table, self.index, self.weights = table, index, weights
+        self.family, self.where, self.record, self.status = family, where, record, status
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def where_true(self, keep: np.ndarray) -> "Rows":
+        """The rows of this selection for which `keep` [rows] is true."""
+        return Rows(self.table, self.index[keep], self.weights, self.family, self.where, self.record, self.status)
+
+    def read(self, column: str) -> np.ndarray:
+        """The numbers of one column [rows]. Raises Missing on an empty cell."""
+        values = self.table.numbers(column)[self.index]
+        if not np.all(np.isfinite(values)):
+            line = self.table.lines[self.index[np.flatnonzero(~np.isfinite(values))[0]]]
+            raise Missing(f"{self.table.file} line {line}: column {column} is empty")
+        self._trace(column)
+        return values
+
+    def texts(self, column: str) -> list[str]:
+        """The texts of one column [rows]."""
+        self._trace(column)
+        cells = self.table.columns.get(column, ("",) * len(self.table))
+        return [cells[i] for i in self.index]
+
+    def unit(self, column: str) -> str:
+        return units.COLUMNS[self.table.kind].get(column.partition("[")[0], "")
+
+    def sum(self, column: str) -> Sample:
+        return Sample(self.weights.sums(self.index, self.read(column)), self.unit(column))
+
+    def dot(self, a: str, b: str) -> Sample:
+        """Sum over the rows of the product of two columns."""
+        return Sample(self.weights.sums(self.index, self.read(a) * self.read(b)), units.multiply(self.unit(a), self.unit(b)))
+
+    def count(self, unit: str = "") -> Sample:
+        """Number of rows, as so many of `unit`."""
+        self._replicas()
+        return Sample(self.weights.sums(self.index, np.ones(len(self.index))), unit)
+
+    def mean(self, column: str) -> Sample:
+        """Mean over the rows, each row the same weight."""
+        return self.sum(column) / self.count()
+
+    def _trace(self, column: str) -> None:
+        lines = ranges([self.table.lines[i] for i in self.index])
+        self.record.cells[Cell(self.table.file, lines, column, self.where)] = None
+        self.record.statuses.append(self.status)
+        self.record.timed |= units.timed(self.unit(column))
+        self._replicas()
+
+    def _replicas(self) -> None:
+        if self.table.kind == "noise":
+            # Each comparison is two boots of one configuration: a repeat of its own.
+            self.record.boots[(self.family, "")] = len({self.table.columns["comparison"][i] for i in self.index})
+        if "boot" not in self.table.columns:
+            return
+        names = {self.weights.names[u] for u in self.weights.unit[self.index]}
+        for stage in {name[0] for name in names}:
+            boots = len({name[1] for name in names if name[0] == stage})
+            place = (self.family, stage)
+            self.record.boots[place] = min(boots, self.record.boots.get(place, boots))
+        self.record.prompts |= {(self.family, name[0], *name[2:]) for name in names if len(name) > 2}
