@@ -189,6 +189,12 @@ def step_factor(read, which):
     return read[f"prologue.{which}.ratio"] / read[f"prologue.{which}.accept_factor"]
 
 
+@fact("prologue.{which}.step_growth", kind="ratio", which=BOTH)
+def step_growth(read, which):
+    """1 / step factor: time of a round against that of a plain step"""
+    return 1 / read[f"prologue.{which}.step_factor"]
+
+
 @fact("prologue.{which}.label", kind="label", which=BOTH)
 def label(read, which):
     """sweep that holds that cell"""
