@@ -109,7 +109,8 @@ class Engine:
 
     @property
     def has_work(self) -> bool:
-        return bool(self._sequences) or bool(self._finished)
+        """Some request is queued or being served."""
+        return bool(self._sequences)
 
     def pop_finished(self) -> list[RequestRecord]:
         """Records of requests that ended since the last call, in the order they ended."""

@@ -73,7 +73,8 @@ class KdaMixer:
         beta[:heads] = take("b.weight", heads, d)
         parts = [take("qkv.weight", 3 * inner, d), take("f_a.weight", rank, d), take("g_a.weight", rank, d), beta]
         self.in_proj = ops.linear(torch.cat(parts))
-        self.low, self.beta = 3 * inner, 3 * inner + 2 * rank
+        self.channels = 3 * inner
+        self.cuts = (3 * inner, 2 * rank, heads, GATE_LANES - heads)
         expand = torch.zeros(2 * inner, 2 * rank, dtype=BF16)
         expand[:inner, :rank] = take("f_b.weight", inner, rank)
         expand[inner:, rank:] = take("g_b.weight", inner, rank)
@@ -89,17 +90,17 @@ class KdaMixer:
         """x [n, d] -> conv input [n, 3 inner], log-decay [n, H, K], beta [n, H], output gate [n, H, V]."""
         n = x.shape[0]
         p = self.in_proj(self.ops.rms_norm(x, self.norm, self.config.rms_eps, BF16))
-        low = self.gates(p[:, self.low : self.beta])
-        g, beta = self.ops.kda_gate(
-            low[:, : self.inner], p[:, self.beta : self.beta + self.heads], self.a_log, self.dt_bias, self.config.decay_floor
-        )
-        return p[:, : self.low], g, beta, low[:, self.inner :].view(n, self.heads, self.dim)
+        packed, low, b, _ = p.split_with_sizes(self.cuts, 1)
+        f, gate = self.gates(low).split(self.inner, 1)
+        g, beta = self.ops.kda_gate(f, b, self.a_log, self.dt_bias, self.config.decay_floor)
+        return packed, g, beta, gate.view(n, self.heads, self.dim)
 
     def _split(self, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Convolved [..., 3 inner] -> q, k l2-normalised and v, each [..., H, 64]."""
-        lead = y.shape[:-1]
-        qk = self.ops.l2_norm(y[..., : 2 * self.inner].view(*lead, 2 * self.heads, self.dim))
-        return qk[..., : self.heads, :], qk[..., self.heads :, :], y[..., 2 * self.inner :].view(*lead, self.heads, self.dim)
+        y = y.view(*y.shape[:-1], 3 * self.heads, self.dim)
+        qk, v = y.split_with_sizes((2 * self.heads, self.heads), -2)
+        q, k = self.ops.l2_norm(qk).split(self.heads, -2)
+        return q, k, v
 
     def _finish(self, x: Tensor, o: Tensor, gate: Tensor) -> None:
         o = self.ops.rms_norm_gated(o, gate, self.o_norm, self.config.rms_eps, BF16)
@@ -114,7 +115,7 @@ class KdaMixer:
         """
         b, i = batch.rows, self.index
         qkv, g, beta, gate = self._project(x)
-        y, windows = self.ops.short_conv_window(qkv.view(b, width, self.low), self.conv, pool.conv[i], batch.slots)
+        y, windows = self.ops.short_conv_window(qkv.view(b, width, self.channels), self.conv, pool.conv[i], batch.slots)
         q, k, v = self._split(y)
         if snapshots is None:
             o, _ = self.ops.kda_decode(
@@ -151,12 +152,12 @@ class AttentionMixer:
         self.config, self.ops = config, ops
         self.heads, self.kv_heads, self.dim = config.num_heads, config.num_kv_heads, config.head_dim
         self.kv = self.kv_heads * self.dim
-        self.inner, self.gate_at = inner, inner + 2 * self.kv
+        self.inner = inner
         self.scale = config.head_dim**-0.5
 
         take = lambda name, *shape, **kw: source.take(f"{prefix}attn.{name}", *shape, **kw)
         self.norm = source.take(f"{prefix}norm1.weight", d, dtype=torch.float32)
-        qkv = take("qkv.weight", self.gate_at, d)
+        qkv = take("qkv.weight", inner + 2 * self.kv, d)
         self.in_proj = ops.linear(torch.cat([qkv, take("gate.weight", inner, d)]))
         self.kv_proj = None
         self.kv_weight = qkv[inner:]
@@ -172,12 +173,13 @@ class AttentionMixer:
         return self
 
     def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """x [n, d] -> q [n, Hq, 64], k [n, Hkv, 64], v [n, Hkv, 64] float32 and the gate logits [n, Hq * 64]."""
-        n, kv_end = x.shape[0], self.inner + self.kv
+        """x [n, d] -> q [n, Hq, 64], k [n, Hkv, 64], v [n, Hkv, 64] and the gate logits [n, Hq, 64], float32."""
         p = self.in_proj(self.ops.rms_norm(x, self.norm, self.config.rms_eps, BF16)).float()
-        q = self.ops.rms_norm(p[:, : self.inner].view(n, self.heads, self.dim), self.q_norm, self.config.rms_eps)
-        k = self.ops.rms_norm(p[:, self.inner : kv_end].view(n, self.kv_heads, self.dim), self.k_norm, self.config.rms_eps)
-        return q, k, p[:, kv_end : self.gate_at].view(n, self.kv_heads, self.dim), p[:, self.gate_at :]
+        p = p.view(x.shape[0], -1, self.dim)
+        q, k, v, gate = p.split_with_sizes((self.heads, self.kv_heads, self.kv_heads, self.heads), 1)
+        q = self.ops.rms_norm(q, self.q_norm, self.config.rms_eps)
+        k = self.ops.rms_norm(k, self.k_norm, self.config.rms_eps)
+        return q, k, v, gate
 
     def project_kv(self, c: Tensor) -> tuple[Tensor, Tensor]:
         """c [n, d] bf16, taken as it is -> k, v [n, Hkv, 64] float32."""
@@ -187,8 +189,8 @@ class AttentionMixer:
         return k, p[:, self.kv :].view(n, self.kv_heads, self.dim)
 
     def finish(self, x: Tensor, o: Tensor, gate: Tensor) -> None:
-        o = o.view(x.shape[0], self.inner) * gate.sigmoid()
-        x.add_(self.out(o.to(BF16)))
+        o = o.reshape(gate.shape).mul_(gate.sigmoid())
+        x.add_(self.out(o.to(BF16).view(x.shape[0], self.inner)))
 
     def window(self, x: Tensor, batch: Batch, width: int, keys: Tensor, values: Tensor) -> None:
         """Write the window's keys and values, then attend position by position."""

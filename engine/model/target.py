@@ -82,7 +82,7 @@ class Target:
             mlp(x)
             if layer in self.tap_layers:
                 taps.append(x.to(BF16))
-        self._windows = windows
+        self._windows = torch.stack(windows)  # [L, W, b, 3, D]
         logits = self.logits(x).view(b, width, -1)
         if width == 1:
             self.commit(batch, torch.zeros(b, dtype=torch.int64))
@@ -90,10 +90,9 @@ class Target:
 
     def commit(self, batch: Batch, correct: Tensor) -> None:
         """Keep the state after position `correct` [b] of the last window: c accepted drafts and the anchor."""
-        if self.states.window and batch_window(self._windows) > 1:
+        if self._windows.shape[1] > 1:
             self.ops.state_commit(self.states.temporal, self.states.snapshots(batch.rows), batch.slots, correct)
-        for place, windows in enumerate(self._windows):
-            self.ops.state_commit(self.states.conv[place : place + 1], windows[None], batch.slots, correct)
+        self.ops.state_commit(self.states.conv, self._windows, batch.slots, correct)
 
     def prefill(self, ids: Tensor, span: PrefillSpan, last: bool) -> tuple[Tensor | None, Tensor | None]:
         """ids [T] -> logits [V] of the last row when `last`, taps [T, m d] or None. State and KV are advanced."""
@@ -110,6 +109,3 @@ class Target:
                 taps.append(x.to(BF16))
         return self.logits(x[-1:])[0] if last else None, torch.cat(taps, 1) if taps else None
 
-
-def batch_window(windows: list[Tensor]) -> int:
-    return windows[0].shape[0]
