@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from engine.config import WEIGHTS
+from engine.config import WEIGHTS, SamplingParams
 from engine.model.tokenizer import Tokenizer
 from engine.types import Request
 
@@ -56,3 +56,48 @@ def logits_both_ways(engine, ids):
         sequence.length += 1
     engine.scheduler.remove(sequence)
     return last[None], torch.stack(rows)
+
+
+@pytest.mark.parametrize("lane, gamma", [("dspark", 3), ("dspark", 7), ("mtp", 1)])
+def test_drafters_agree_with_training_in_every_round(lane, gamma):
+    """Draft logits in mid-generation against the training module over the whole text so far.
+
+    A drafter that lost context on the way (prompt, accepted drafts, the token before the anchor) would still
+    give lossless text; only its logits show it.
+    """
+    drafts = pytest.importorskip("engine.train.draft_model")
+    models = pytest.importorskip("engine.train.model")
+    if not (WEIGHTS / f"{lane}.safetensors").is_file():
+        pytest.skip(f"no trained {lane} drafter")
+    target = models.load_target(WEIGHTS / "target.safetensors")
+    head = getattr(drafts, f"load_{lane}")(WEIGHTS / f"{lane}.safetensors")
+    prompt = held_out(Tokenizer.load(WEIGHTS), "code", 1, length=37)[0]
+    seen = []
+    with boot(WEIGHTS, lane, gamma, chunked_prefill_size=16) as engine:
+        base = engine.target.logits
+
+        def record(x, norm=None):
+            logits = base(x, norm)
+            if norm is engine.drafter.norm:
+                sequence = engine.scheduler.running[0]
+                seen.append(((*prompt, *sequence.record.token_ids), logits.float()))
+            return logits
+
+        engine.target.logits = record
+        result = engine.generate([Request("a", prompt, SamplingParams(max_tokens=20, ignore_eos=True))])[0]
+    assert result.accepted > 0 and len(seen) == result.rounds
+    for ids, ours in seen[:: max(1, len(seen) // 5)]:
+        expected = training_logits(target, head, lane, ids, gamma)
+        error = (ours - expected).abs()
+        assert error.max() < 0.25 * expected.std() and error.mean() < 0.03 * expected.std()
+
+
+@torch.inference_mode()
+def training_logits(target, head, lane, ids, gamma):
+    """Base logits of the draft after the last token of `ids`, in float32."""
+    tokens = torch.tensor([ids])
+    last, taps, _ = target.run(tokens)
+    if lane == "mtp":
+        return target.lm_head(head(target.embed, last[:, :-1], tokens[:, 1:]))[0, -1:]
+    rows = head.blocks(target.embed, head.context(taps), tokens, torch.tensor([[len(ids) - 1]]), gamma)
+    return target.lm_head(rows)[0, 0]
