@@ -44,11 +44,11 @@ FACTS = [
     Fact("prologue.win.label", "dspark on arithmetic", "", "label"),
     Fact("prologue.win.ratio", 1.6, "", "ratio"),
     Fact("prologue.win.accept_factor", 2.4, "", "ratio"),
-    Fact("prologue.win.step_factor", 1.5, "", "ratio"),
+    Fact("prologue.win.step_growth", 1.5, "", "ratio"),
     Fact("prologue.loss.label", None, "", "label", reason="nothing lost"),
     Fact("prologue.loss.ratio", None, "", "ratio", reason="nothing lost"),
     Fact("prologue.loss.accept_factor", None, "", "ratio", reason="nothing lost"),
-    Fact("prologue.loss.step_factor", None, "", "ratio", reason="nothing lost"),
+    Fact("prologue.loss.step_growth", None, "", "ratio", reason="nothing lost"),
     Fact("prologue.best.lane", "dspark", "", "label"),
     Fact("prologue.best.content", "arith", "", "label"),
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflow.page import dom
+from lxml.html import HtmlElement
+
 from workflow.page.lookup import count_fact
 
 NAMES = ("spliced", "declared", "marked", "claimed", "total")
@@ -29,8 +30,7 @@ class Coverage:
         return self.spliced + self.declared
 
     @classmethod
-    def of(cls, page: str) -> "Coverage":
-        root = dom.parse(page)
+    def of(cls, root: HtmlElement) -> "Coverage":
         # a mark inside a mark (a tick inside an axis) is one declaration
         declared = root.xpath("//*[@data-lit][not(ancestor::*[@data-lit])]")
         return cls(len(root.xpath("//*[@data-key]")), len(declared), len(root.xpath("//*[@data-def]")), len(root.xpath("//*[@data-claim]")))

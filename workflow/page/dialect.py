@@ -9,6 +9,7 @@ rendered, and every error names its line.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Iterator
 
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, nodes
@@ -103,6 +104,7 @@ ENVIRONMENT = Environment(
 )
 
 
+@lru_cache(maxsize=4096)
 def parse(source: str, file: str, offset: int = 0) -> tuple[Node, ...]:
     """The tree of a source. `offset`: lines of the file above it. Raises PageError with file and line."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from lxml import html
 from lxml.html import HtmlElement
@@ -21,7 +22,8 @@ def parse(page: str) -> HtmlElement:
 
 
 def tag(node) -> str:
-    return node.tag.split("}")[-1].lower() if isinstance(node.tag, str) else ""
+    """Name of an element; empty for a comment. (The HTML parser lowers names and keeps no namespaces.)"""
+    return node.tag if isinstance(node.tag, str) else ""
 
 
 def ancestors(node) -> Iterator[HtmlElement]:
@@ -39,16 +41,49 @@ def language(node) -> str:
     return "en"
 
 
-def texts(root: HtmlElement) -> Iterator[tuple[HtmlElement, str]]:
-    """Every piece of text with the element it belongs to."""
-    for node in root.iter():
+@dataclass(frozen=True)
+class Around:
+    """What an element inherits from the elements around it, itself included."""
+
+    language: str
+    exempt: bool
+    """Inside code, a time, a script."""
+    covered: bool
+    """Inside an element with data-key or data-lit."""
+    worded: bool
+    """Inside an element with data-claim or data-def."""
+
+    def inside(self, node: HtmlElement) -> "Around":
+        lang, has = node.get("lang"), node.attrib
+        if not has and node.tag not in EXEMPT:
+            return self
+        return Around(
+            ("zh" if lang.startswith("zh") else "en") if lang else self.language,
+            self.exempt or node.tag in EXEMPT,
+            self.covered or "data-key" in has or "data-lit" in has,
+            self.worded or "data-claim" in has or "data-def" in has,
+        )
+
+
+def walk(node: HtmlElement, around: Around = Around("en", False, False, False)) -> Iterator[tuple[HtmlElement, Around]]:
+    """Every element with its surroundings, in document order."""
+    stack = [(node, around)]
+    while stack:
+        node, around = stack.pop()
         if not tag(node):
             continue
-        if node.text and node.text.strip():
-            yield node, node.text
-        for child in node:
-            if child.tail and child.tail.strip():
-                yield node, child.tail
+        around = around.inside(node)
+        yield node, around
+        stack.extend((child, around) for child in reversed(node))
+
+
+def texts(node: HtmlElement) -> Iterator[str]:
+    """The pieces of text of an element's own."""
+    if node.text and not node.text.isspace():
+        yield node.text
+    for child in node:
+        if child.tail and not child.tail.isspace():
+            yield child.tail
 
 
 def spoken(node) -> Iterator[tuple[str, str]]:

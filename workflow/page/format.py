@@ -23,7 +23,6 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
 from babel import Locale
-from babel.numbers import format_decimal
 
 from workflow.page.words import Words
 
@@ -38,26 +37,30 @@ PREFIXES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
 FORMATS = ("bare", "signed", "abs", "ci", "short")
 LOCALES = {"en": Locale("en"), "zh": Locale("zh")}
 
-UNITS = {
-    "tokens/s": ("tok/s", "tok/s"),
-    "token/s": ("tok/s", "tok/s"),
-    "tokens/step": ("tokens/step", "token/步"),
-    "tokens/round": ("tokens/round", "token/轮"),
-    "tokens": ("tokens", "token"),
+PARTS = {
     "token": ("tokens", "token"),
-    "min": ("min", "分钟"),
-    "minute": ("min", "分钟"),
-    "s": ("s", "s"),
-    "second": ("s", "s"),
-    "ms": ("ms", "ms"),
-    "millisecond": ("ms", "ms"),
     "byte": ("B", "B"),
+    "min": ("min", "分钟"),
     "request": ("requests", "个请求"),
-    "requests": ("requests", "个请求"),
 }
-"""Unit as a fact names it -> as English and Chinese write it. Counts (of boots, cells, tokens) are bare: the noun stands in the prose."""
+"""Names of units that differ from what a fact calls them: English, Chinese."""
+WHOLE = {"token/s": ("tok/s", "tok/s"), "token/s**2": ("tok/s²", "tok/s²")}
+PER = {"step": ("step", "步"), "round": ("round", "轮"), "boot": ("boot", "次启动"), "token": ("token", "token"), "byte": ("byte", "字节")}
+"""What a rate is per. Times are always per something that the sentence names, so `ms/step` is written `ms`."""
 COUNTED = {"count", "length", "probability", "label"}
 """Kinds whose unit the sentence says, not the number."""
+
+
+def unit_name(unit: str, language: str) -> str:
+    """A unit as a fact names it (a pint expression) -> as the language writes it."""
+    at = 1 if language == "zh" else 0
+    if unit in WHOLE:
+        return WHOLE[unit][at]
+    above, _, below = unit.partition("/")
+    if above in ("ms", "s", "min", "us") and below:
+        return PARTS.get(above, (above, above))[at]
+    name = PARTS.get(above, (above, above))[at]
+    return f"{name}/{PER.get(below, (below, below))[at]}" if below else name
 
 
 class FormatError(ValueError):
@@ -119,7 +122,7 @@ class Formatter:
         number, suffix = self.number(fact), self.suffix(fact, language)
         if fmt == "abs":
             number = number.copy_abs()
-        text = self.digits(number, language)
+        text = self.digits(number)
         if fmt == "signed" and number > 0:
             text = "+" + text
         if fmt == "bare":
@@ -169,20 +172,17 @@ class Formatter:
             return NBSP + next((name for least, name in PREFIXES if size >= least), "B")
         if fact.kind in COUNTED or not fact.unit:
             return ""
-        unit = UNITS.get(fact.unit, (fact.unit, fact.unit))[chinese]
-        return NBSP + unit
+        return NBSP + unit_name(fact.unit, language)
 
-    def digits(self, number: Decimal, language: str) -> str:
-        """Grouped digits with a true minus sign."""
-        decimals = max(0, -number.as_tuple().exponent)
-        pattern = "#,##0" + ("." + "0" * decimals if decimals else "")
-        return format_decimal(number, format=pattern, locale=LOCALES[language]).replace("-", MINUS)
+    def digits(self, number: Decimal) -> str:
+        """Grouped digits with a true minus sign; the same in both languages."""
+        return f"{number:,f}".replace("-", MINUS)
 
     def _interval(self, fact: "Fact", language: str, suffix: str) -> str:
         if fact.lo is None or fact.hi is None:
             return ""
         decimals = self._scaled(fact)[1]
-        lo, hi = (self.digits(round_half_even(exact(end), decimals), language) for end in (fact.lo, fact.hi))
+        lo, hi = (self.digits(round_half_even(exact(end), decimals)) for end in (fact.lo, fact.hi))
         if language == "zh":
             return f"（{lo}{RANGE['zh']}{hi}）"
         dash = " to " if lo.startswith(MINUS) or hi.startswith(MINUS) else RANGE["en"]
@@ -193,7 +193,7 @@ class Formatter:
         value = exact(fact.value)
         size, name = next(((size, name) for size, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if abs(value) >= size), (1, ""))
         value /= size
-        text = self.digits(round_half_even(value, significant_decimals(value, SIGNIFICANT) if name else 0), language)
+        text = self.digits(round_half_even(value, significant_decimals(value, SIGNIFICANT) if name else 0))
         return f"{text}{NBSP}{name}" if name else text
 
     def label(self, fact: "Fact", language: str) -> str:
@@ -216,7 +216,7 @@ class Formatter:
     def word(self, fact: "Fact", language: str) -> str:
         """`five` / `五` up to ten, digits above."""
         count = self.whole(fact)
-        return self.words.cardinal(count, language) or self.digits(Decimal(count), language)
+        return self.words.cardinal(count, language) or self.digits(Decimal(count))
 
     def ordinal(self, fact: "Fact", language: str) -> str:
         """`third` / `第三` up to ten, `11th` / `第 11` above."""
@@ -235,3 +235,17 @@ class Formatter:
         if form not in forms and "other" not in forms:
             raise FormatError(f"plural({fact.key!r}): give {form}= or other=")
         return forms.get(form, forms.get("other", ""))
+
+    def bound(self, language: str) -> "InLanguage":
+        return InLanguage(self, language)
+
+
+@dataclass(frozen=True)
+class InLanguage:
+    """A formatter of one language, as the figures ask for it."""
+
+    formatter: Formatter
+    language: str
+
+    def text(self, fact: "Fact", style: str | None = None) -> str:
+        return self.formatter(fact, self.language, style or None)

@@ -14,7 +14,7 @@ from workflow.page.document import inline
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup
 from workflow.page.provenance import raw
-from workflow.page.splice import Context
+from workflow.page.splice import Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.view import Group
 
@@ -44,7 +44,7 @@ def groups(context: Context, strings: Strings, keys: set[str], places: dict[str,
 
 
 def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places: list[str], report: str) -> dict:
-    shown = Markup("") if fact.missing else Markup(inline(parse('{{ n("%s") }}' % fact.key, ""), context, ""))
+    shown = Markup("") if fact.missing else Markup(data_element(fact, context.formatter(fact, context.language)))
     return {
         "key": fact.key,
         "name": name_of(fact.key, context, strings),
@@ -58,13 +58,15 @@ def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places:
         "formula": fact.formula,
         "parents": [(parent, f"#{parent}" if parent in keys else "") for parent in fact.parents],
         "reason": fact.reason,
-        "cells": [_cell(cell) for cell in fact.source[:CELLS]] + ([{"href": "values.json", "file": f"+ {len(fact.source) - CELLS}", "row": "", "column": "", "where": ""}] if len(fact.source) > CELLS else []),
+        "cells": [_cell(cell, context.lookup) for cell in fact.source[:CELLS]],
+        "more": max(0, len(fact.source) - CELLS),
         "places": [(f"{report}#{place}", place) for place in places[:PLACES]],
     }
 
 
-def _cell(cell) -> dict:
-    return {"href": f"data/{cell.file}", "file": cell.file, "row": cell.row, "column": cell.column, "where": cell.where}
+def _cell(cell, lookup: Lookup) -> dict:
+    """`href` is empty for files that are not measured (thresholds, manifests)."""
+    return {"href": f"data/{cell.file}" if cell.file in lookup.values.runs else "", "file": cell.file, "row": cell.row, "column": cell.column, "where": cell.where}
 
 
 def claim_rows(lookup: Lookup, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[dict, ...]:

@@ -6,6 +6,8 @@ import posixpath
 import re
 from urllib.parse import unquote, urlsplit
 
+from lxml.html import HtmlElement
+
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding
 
@@ -22,9 +24,8 @@ class Links:
         self._ids: dict[str, set[str]] = {}
         self._roots: dict[str, object] = {}
 
-    def add(self, path: str, page: str) -> list[Finding]:
+    def add(self, path: str, root: HtmlElement) -> list[Finding]:
         """Read one page (`zh/index.html`). Returns ids that stand twice."""
-        root = dom.parse(page)
         self._roots[path] = root
         seen, twice = set(), []
         for node in root.xpath("//*[@id]"):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from lxml.html import HtmlElement
+
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding, near
 from workflow.page.spacing import FULL, HAN
@@ -47,15 +49,14 @@ def source_findings(source: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def page_findings(page: str) -> list[Finding]:
+def page_findings(root: HtmlElement) -> list[Finding]:
     """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
-    root = dom.parse(page)
     findings = []
-    for block, text in _lines(root):
+    for block, language, text in _lines(root):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
             findings.append(Finding("stray asterisks", f"“{near(text, match.start(), 12)}”: emphasis that did not become emphasis", match.group(), anchor))
-        if dom.language(block) != "zh":
+        if language != "zh":
             continue
         for check, pattern, cure in RULES:
             if match := pattern.search(text):
@@ -68,15 +69,15 @@ def page_findings(page: str) -> list[Finding]:
 
 def _lines(root):
     """Blocks that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
-    for block in root.iter():
+    for block, around in dom.walk(root):
         name = dom.tag(block)
-        if name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class")):
-            for line in "".join(_own(block, block)).split("\v"):
+        if not around.exempt and (name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class"))):
+            for line in "".join(_own(block, around.language)).split("\v"):
                 if line.strip():
-                    yield block, re.sub(r"[ \t\r\n]+", " ", line).strip()
+                    yield block, around.language, re.sub(r"[ \t\r\n]+", " ", line).strip()
 
 
-def _own(node, block):
+def _own(node, language: str):
     if node.text:
         yield node.text
     for child in node:
@@ -89,11 +90,11 @@ def _own(node, block):
             yield "\v"
         elif name in dom.EXEMPT or name == "math":
             yield "x"
-        elif child.get("lang") and dom.language(child) != dom.language(block):
+        elif child.get("lang") and dom.language(child) != language:
             yield "x"
         elif name == "br":
             yield "\v"
         else:
-            yield from _own(child, block)
+            yield from _own(child, language)
         if child.tail:
             yield child.tail

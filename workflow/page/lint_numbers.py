@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from lxml.html import HtmlElement
+
 from workflow.derive.fact import Fact
 from workflow.page import dom
 from workflow.page.format import FORMATS, FormatError, Formatter, exact
@@ -38,56 +40,47 @@ class NumbersLint:
     literals: Literals
     words: Words
 
-    def check(self, page: str) -> list[Finding]:
-        root = dom.parse(page)
-        return [*self._texts(root), *self._attributes(root), *self._spliced(root), *self._declared(root)]
+    def check(self, root: HtmlElement) -> list[Finding]:
+        findings = []
+        for node, around in dom.walk(root):
+            if not around.exempt:
+                findings += self._element(node, around)
+        return [*findings, *self._spliced(root), *self._declared(root)]
 
-    def _texts(self, root):
-        for node, text in dom.texts(root):
-            around = list(dom.ancestors(node))
-            if any(dom.tag(element) in dom.EXEMPT for element in around):
-                continue
-            language = dom.language(node)
-            covered = any(element.get("data-lit") is not None or element.get("data-key") is not None for element in around)
-            if not covered:
-                yield from self._typed(text, language, dom.anchor_of(node))
-                yield from self._times(node, text, language)
-            if not covered or dom.tag(node) != "data":
-                yield from self._ranks(node, text, language)
+    def _element(self, node: HtmlElement, around: dom.Around):
+        for text in dom.texts(node):
+            if not around.covered:
+                yield from self._typed(text, around.language, node)
+                yield from self._times(node, text, around.language)
+            if not around.worded and node.tag != "data":
+                yield from self._ranks(node, text, around.language)
+        for name, value in dom.spoken(node):
+            if "data-key" not in node.attrib and "data-lit" not in node.attrib:
+                for finding in self._typed(value, around.language, node):
+                    yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
 
-    def _typed(self, text: str, language: str, anchor: str | None):
+    def _typed(self, text: str, language: str, node: HtmlElement):
         for match in DIGITS.finditer(text):
-            yield Finding("typed digit", f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared", match.group(), anchor)
+            yield Finding("typed digit", f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared", match.group(), dom.anchor_of(node))
         for word in self.words.numbers_in(text, language):
-            yield Finding("number word", f"“{word}” in “{near(text, text.find(word))}” is neither spliced nor declared", word, anchor)
+            yield Finding("number word", f"“{word}” in “{near(text, text.find(word))}” is neither spliced nor declared", word, dom.anchor_of(node))
 
     def _times(self, node, text: str, language: str):
         """倍 belongs to a number that is spliced; the splice writes it."""
         if language != "zh":
             return
-        for match in TIMES_WORD.finditer(FREE_TIMES.sub("  ", text)):
+        text = FREE_TIMES.sub("  ", text)
+        if text.lstrip(" \u00a0").startswith("倍") and _follows_splice(node, text):
+            text = text.replace("倍", " ", 1)
+        for match in TIMES_WORD.finditer(text):
             yield Finding("number word", f"“倍” in “{near(text, match.start())}” does not follow a spliced number", "倍", dom.anchor_of(node))
 
     def _ranks(self, node, text: str, language: str):
         words = self.words.ranks_in(text, language)
-        if not words:
-            return
-        around = list(dom.ancestors(node))
-        if any(element.get("data-claim") is not None or element.get("data-def") is not None for element in around):
-            return
-        if dom.block_of(node).xpath(".//*[@data-claim]"):
+        if not words or dom.block_of(node).xpath(".//*[@data-claim]"):
             return
         for word in words:
             yield Finding("rank word", f"“{word}” in “{near(text, text.find(word))}” has no claim in its block and no mark of definition", word, dom.anchor_of(node))
-
-    def _attributes(self, root):
-        for node in root.iter():
-            if not dom.tag(node) or dom.tag(node) in dom.EXEMPT:
-                continue
-            for name, value in dom.spoken(node):
-                if node.get("data-key") is None and node.get("data-lit") is None:
-                    for finding in self._typed(value, dom.language(node), dom.anchor_of(node)):
-                        yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
 
     def _spliced(self, root):
         for node in root.xpath("//*[@data-key]"):
@@ -110,7 +103,7 @@ class NumbersLint:
         expected = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
         if raw != expected:
             yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, anchor)
-        if shown not in self.renderings(fact, language):
+        if shown != self.formatter(fact, language) and shown not in self.renderings(fact, language):
             yield Finding("spliced value", f"“{shown}” is not how {fact.key} is written in {language} ({self.formatter(fact, language)})", shown, anchor)
 
     def renderings(self, fact: Fact, language: str) -> set[str]:
@@ -146,6 +139,19 @@ class NumbersLint:
         for node in root.xpath("//*[@data-def]"):
             if (name := node.get("data-def")) not in self.literals.definitions:
                 yield Finding("literal", f"data-def {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
+
+
+def _follows_splice(node: HtmlElement, text: str) -> bool:
+    """Whether a text of this element comes right after a spliced number."""
+    if node.text and FREE_TIMES.sub("  ", node.text) == text:
+        before = node.getprevious() if node.getprevious() is None or not (node.getprevious().tail or "").strip() else None
+    else:
+        before = next((child for child in node if child.tail and FREE_TIMES.sub("  ", child.tail) == text), None)
+    while before is not None:
+        if before.get("data-key") is not None or before.get("data-lit") is not None:
+            return True
+        before = before[-1] if len(before) and not (before[-1].tail or "").strip() else None
+    return False
 
 
 def near(text: str, at: int, width: int = 24) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from lxml.html import HtmlElement
+
 from workflow.page import dom
 
 
-def places(page: str) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def places(root: HtmlElement) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Fact key -> ids of the blocks that show it, and claim key -> ids of the blocks that it words; in page order."""
-    root = dom.parse(page)
     facts, claims = defaultdict(dict), defaultdict(dict)
     for node in root.xpath("//*[@data-key or @data-claim]"):
         if anchor := _block(node):

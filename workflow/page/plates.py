@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -80,18 +81,21 @@ class Plates:
     def inline(self, text: str) -> str:
         return inline(parse(text, self.file), self.context, self.file)
 
-    def plain(self, text: str) -> str:
-        return plain(parse(text, self.file), self.context, self.file)[0]
+    def plain(self, text: str) -> tuple[str, tuple[str, ...]]:
+        return plain(parse(text, self.file), self.context, self.file)
 
     def svg(self, plate: str, width: str = "svg") -> str:
         """The drawing in this language, for inlining."""
         drawing = self.drawings[plate]
         if (plate, width) not in self._filled:
             source = getattr(drawing, width)
+            values = self.context.lookup.values
+            (title, title_keys), (alt, alt_keys) = (self.plain(self.text(drawing, part)) for part in ("title", "alt"))
             try:
-                self._filled[plate, width] = fill(source, self.context.language, self.strings.section("plates"), self.context.lookup.values, self.context.formatter)
+                svg = fill(source, self.context.language, self.strings.section("plates"), values, self.context.formatter.bound(self.context.language), title, alt)
             except StringsError as error:
                 raise PageError.at(self.file, 0, str(error), "plates") from None
+            self._filled[plate, width] = _keyed(_keyed(svg, "title", title_keys), "desc", alt_keys)
         return self._filled[plate, width]
 
     def file_svg(self, plate: str) -> str:
@@ -99,7 +103,7 @@ class Plates:
         drawing = self.drawings[plate]
         if drawing.svg is not None:
             return standalone(self.svg(plate))
-        says = escape(self.plain(self.text(drawing, "title")))
+        says = escape(self.plain(self.text(drawing, "title"))[0])
         return (
             '<?xml version="1.0" encoding="UTF-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 80" width="720" height="80">'
             f'<rect width="720" height="80" fill="#fbfaf7"/><text x="24" y="46" font-family="sans-serif" font-size="16" fill="#56524b">{says}</text></svg>\n'
@@ -161,3 +165,8 @@ class Plates:
         if "label" in cell:
             return self.inline(self.strings.leaf("plates", plate, "labels", cell["label"], language=self.context.language))
         return f'<span data-lit="axis">{escape(cell["lit"], quote=False)}</span>'
+
+
+def _keyed(svg: str, element: str, keys: tuple[str, ...]) -> str:
+    """Name the facts of a text-only element of a drawing."""
+    return re.sub(rf"<{element}\b", f'\\g<0> data-key="{escape(" ".join(keys), quote=True)}"', svg, count=1) if keys else svg

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from lxml.html import HtmlElement
 from markupsafe import Markup
 
 from workflow.derive.values import Values
-from workflow.page import guarantees, ledger, lint_chinese, parity
+from workflow.page import dom, guarantees, ledger, lint_chinese, parity
 from workflow.page.closes import ClosesError, Equation, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -26,10 +28,14 @@ from workflow.page.places import places
 from workflow.page.plates import Drawing, Plates
 from workflow.page.provenance import card, run_card, runs
 from workflow.page.routes import LANGUAGES, Routes
-from workflow.page.splice import Choice, Context
+from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.view import NumbersView, PageView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
+
+
+OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
+"""Counts of a page that stand on the page itself: filled in when everything else is there to be counted."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,8 @@ class Page:
     path: str
     language: str
     html: str
+    root: HtmlElement
+    """The page parsed, for checks."""
     coverage: Coverage
     sections: dict[str, Section]
     """Slug -> section, to name file and line of what a check finds."""
@@ -158,7 +166,7 @@ class Builder:
         for language in LANGUAGES:
             with self._collecting():
                 page = self._report(language)
-                found[language] = places(page.html)
+                found[language] = places(page.root)
                 yield page
         for language in LANGUAGES:
             if language in found:
@@ -208,7 +216,7 @@ class Builder:
                 sections.append(self._section(section, context))
         view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
         template = "report.html.j2"
-        shown = set(places(self._render(template, view))[0])
+        shown = set(places(dom.parse(self._render(template, view)))[0])
         return self._finish(template, replace(view, cards=self._cards(shown, context)), language)
 
     def _cards(self, shown: set[str], context: Context) -> Markup:
@@ -245,15 +253,15 @@ class Builder:
         return self.sources.jinja.get_template(template).render(page=view)
 
     def _finish(self, template: str, view: PageView, language: str) -> Page:
-        """Render, count, render again with the counts, check."""
-        coverage = Coverage.of(self._render(template, view))
-        lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
-        view = replace(view, context=replace(view.context, lookup=lookup))
+        """Render, count, fill in the counts, check."""
         html = self._render(template, view)
+        coverage = Coverage.of(dom.parse(html))
+        lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
+        html = OWN_COUNT.sub(lambda m: data_element(fact := lookup.fact(m[1]), view.context.formatter(fact, language)), html)
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
-        page = Page(view.path, language, html, coverage, sections, template)
+        page = Page(view.path, language, html, dom.parse(html), coverage, sections, template)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
-        self.problems += [page.problem(finding) for finding in (*lint.check(html), *lint_chinese.page_findings(html))]
+        self.problems += [page.problem(finding) for finding in (*lint.check(page.root), *lint_chinese.page_findings(page.root))]
         return page
 
     def figures(self) -> Iterator[tuple[str, str]]:

@@ -68,7 +68,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
 def _check_links(pages: list[Page], result: Result) -> None:
     links, by_path = Links(set(result.files)), {page.path: page for page in pages}
     for page in pages:
-        result.problems += [page.problem(finding) for finding in links.add(page.path, page.html)]
+        result.problems += [page.problem(finding) for finding in links.add(page.path, page.root)]
     result.problems += [by_path[path].problem(finding) for path, finding in links.check()]
 
 

@@ -60,6 +60,14 @@ class Choice:
         return self.verdict is not None or self.every_campaign
 
 
+def data_element(fact: Fact, text: str, kind: str = "number") -> str:
+    """The element that shows a fact."""
+    form = "num" if kind == "number" and not isinstance(fact.value, str) else "word"
+    status = "" if fact.status == "measured" else f" {fact.status}"
+    raw = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
+    return f'<data class="{form}{status}" value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
+
+
 @dataclass
 class Session:
     """One document on its way to text with placeholders."""
@@ -138,11 +146,7 @@ class Session:
         return fact
 
     def _data(self, fact: Fact, text: str, kind: str = "number") -> Splice:
-        form = "num" if kind == "number" and not isinstance(fact.value, str) else "word"
-        status = "" if fact.status == "measured" else f" {fact.status}"
-        raw = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
-        html = f'<data class="{form}{status}" value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
-        return Splice(kind, fact.key, html, text, f"fact:{fact.key}")
+        return Splice(kind, fact.key, data_element(fact, text, kind), text, f"fact:{fact.key}")
 
     def _n(self, key: str, fmt: str | None = None):
         fact = self._fact(key)

@@ -148,6 +148,7 @@ class FractionView:
     name: Markup
     what: Markup
     numerator: Markup
+    """Digits and, apart, the unit."""
     numerator_label: Markup
     denominator: Markup
     denominator_label: Markup
@@ -197,17 +198,22 @@ class ReportView(PageView):
         runs = []
         for name in ("best", "win", "loss"):
             numerator, denominator, result = (
-                ("accepted_per_step", "step_ms", "throughput") if name == "best" else ("accept_factor", "step_factor", "ratio")
+                ("accepted_per_step", "step_ms", "throughput") if name == "best" else ("accept_factor", "step_growth", "ratio")
             )
-            parts = [f'{{{{ n("prologue.{name}.{part}") }}}}' for part in (numerator, denominator, result)]
+            keys = [f"prologue.{name}.{part}" for part in (numerator, denominator, result)]
+            parts = [f'{{{{ n("{key}", "bare") }}}}' for key in keys]
             what = self.strings.leaf("ui", "fraction", f"what_{name}", language=self.language)
             if not self._has(*parts, what):
                 continue
             suffix = "" if name == "best" else "_factor"
             labels = [self.ui(f"fraction.{part}{suffix}") for part in ("numerator", "denominator", "result")]
-            top, bottom, whole = map(self.splice, parts)
+            top, bottom, whole = (self.splice(part) + self._unit(key) for part, key in zip(parts, keys))
             runs.append(FractionView(name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2]))
         return runs
+
+    def _unit(self, key: str) -> Markup:
+        suffix = self.context.formatter.suffix(self.context.lookup.fact(key), self.language)
+        return Markup('<span class="unit">{}</span>').format(suffix) if suffix else Markup("")
 
     @property
     def json_ld(self) -> Markup:
