@@ -118,14 +118,27 @@ def acceptance(physics: Physics, cell: Cell, content: str) -> float:
 def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list[dict], float]:
     """Requests and steps of a closed loop with `cell.concurrency` clients; seconds of the whole cell."""
     noise = rng_of(plan.seed, "time", dataclasses.astuple(cell))
-    boot_factor = math.exp(rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise))
+    boot_factor = math.exp(
+        rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise)
+    )
     contents = plan.contents if cell.content == "mixed" else (cell.content,)
     waiting = []
     for index in range(cell.requests):
         # The prompt, hence what is accepted where, is the same for every arm and every load.
         luck = rng_of(plan.seed, "prompt", cell.content, cell.repeat, index).random((cell.osl + 10, 8))
         content = contents[index % len(contents)]
-        waiting.append({"index": index, "content": content, "chance": acceptance(physics, cell, content), "luck": luck, "emitted": 0, "rounds": 0, "accepted": 0, "histogram": [0] * (cell.gamma + 1)})
+        waiting.append(
+            {
+                "index": index,
+                "content": content,
+                "chance": acceptance(physics, cell, content),
+                "luck": luck,
+                "emitted": 0,
+                "rounds": 0,
+                "accepted": 0,
+                "histogram": [0] * (cell.gamma + 1),
+            }
+        )
     running, requests, steps, now = [], [], [], 0.0
     for item in waiting:
         item["queued"] = 0.0
@@ -134,15 +147,28 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
             item = waiting.pop(0)
             duration = physics.prefill_ms * cell.isl * boot_factor * math.exp(noise.normal(0, physics.step_noise))
             item["queued"] = item["scheduled"] = now
-            row = {"kind": "prefill", "draft_ms": 0.0, "verify_ms": duration, "commit_ms": 0.0, "running": len(running) + 1, "positions": cell.isl}
+            row = {
+                "kind": "prefill",
+                "draft_ms": 0.0,
+                "verify_ms": duration,
+                "commit_ms": 0.0,
+                "running": len(running) + 1,
+                "positions": cell.isl,
+            }
             rows = [(item, 1)]
         else:
             context = float(np.mean([cell.isl + item["emitted"] for item in running]))
             draft, verify, commit = step_times(physics, cell, len(running), context)
             factor = boot_factor * math.exp(noise.normal(0, physics.step_noise))
             window = 1 if cell.lane == "plain" else cell.gamma + 1
-            row = {"kind": "decode" if cell.lane == "plain" else "round", "draft_ms": draft * factor, "verify_ms": verify * factor,
-                   "commit_ms": commit * factor, "running": len(running), "positions": len(running) * window}
+            row = {
+                "kind": "decode" if cell.lane == "plain" else "round",
+                "draft_ms": draft * factor,
+                "verify_ms": verify * factor,
+                "commit_ms": commit * factor,
+                "running": len(running),
+                "positions": len(running) * window,
+            }
             rows = [(item, None) for item in running]
         committed = emitted = 0
         finished = []
@@ -168,8 +194,20 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
         blocks = row["draft_ms"] + row["verify_ms"] + row["commit_ms"]
         # A prefill's own client time is left out: the first token's cost is in TTFT.
         duration = blocks + (0.0 if row["kind"] == "prefill" else physics.other_ms * emitted * boot_factor)
-        steps.append({"step": len(steps), "start_s": now, "step_ms": duration, "queued": len(waiting), "committed": committed, "emitted": emitted,
-                      "kv_usage": 0.01 * len(running), "state_usage": len(running) / 48, "blocked_by": "", **row})
+        steps.append(
+            {
+                "step": len(steps),
+                "start_s": now,
+                "step_ms": duration,
+                "queued": len(waiting),
+                "committed": committed,
+                "emitted": emitted,
+                "kv_usage": 0.01 * len(running),
+                "state_usage": len(running) / 48,
+                "blocked_by": "",
+                **row,
+            }
+        )
         now += duration / 1000
         if row["kind"] == "prefill":
             rows[0][0]["first"] = now
@@ -177,13 +215,25 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
         for item in finished:
             if item in running:
                 running.remove(item)
-            requests.append({
-                "request_id": f"r{item['index']}", "prompt_id": f"{cell.content}-{cell.repeat}-{item['index']}", "queued_s": item["queued"],
-                "scheduled_s": item["scheduled"], "first_token_s": item["first"], "end_s": now, "isl": cell.isl, "osl": item["emitted"],
-                "rounds": "" if cell.lane == "plain" else item["rounds"], "drafted": "" if cell.lane == "plain" else item["rounds"] * cell.gamma,
-                "accepted": "" if cell.lane == "plain" else item["accepted"],
-                "accepted_histogram": "" if cell.lane == "plain" else ";".join(map(str, item["histogram"])),
-                "finish_reason": "length", "status": "ok", "content": item["content"]})
+            requests.append(
+                {
+                    "request_id": f"r{item['index']}",
+                    "prompt_id": f"{cell.content}-{cell.repeat}-{item['index']}",
+                    "queued_s": item["queued"],
+                    "scheduled_s": item["scheduled"],
+                    "first_token_s": item["first"],
+                    "end_s": now,
+                    "isl": cell.isl,
+                    "osl": item["emitted"],
+                    "rounds": "" if cell.lane == "plain" else item["rounds"],
+                    "drafted": "" if cell.lane == "plain" else item["rounds"] * cell.gamma,
+                    "accepted": "" if cell.lane == "plain" else item["accepted"],
+                    "accepted_histogram": "" if cell.lane == "plain" else ";".join(map(str, item["histogram"])),
+                    "finish_reason": "length",
+                    "status": "ok",
+                    "content": item["content"],
+                }
+            )
     return requests, steps, now
 
 
@@ -199,7 +249,7 @@ class Campaign:
         physics = self.physics
         requests, steps, seconds = simulate(physics, self.plan, cell)
         plain = cell.lane == "plain"
-        run_id = f"{cell.stage}-{cell.label or cell.lane}{'' if plain else cell.gamma}-{cell.content}-i{cell.isl}-c{cell.concurrency}-b{cell.boot}-r{cell.repeat}"
+        run_id = f"{cell.stage}-{len(self.tables.get(points_file(sweep), ())):04d}"
         rounds = [s for s in steps if s["kind"] != "prefill"]
         total = sum(r["osl"] for r in requests)
         e2e = [1000 * (r["end_s"] - r["queued_s"]) for r in requests]
@@ -209,30 +259,83 @@ class Campaign:
         accepted = "" if plain else sum(r["accepted"] for r in requests)
         n_rounds = "" if plain else sum(r["rounds"] for r in requests)
         point = {
-            "run_id": run_id, "campaign": self.name, "backend": "external", "stage": cell.stage, "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
-            "lane": cell.lane, "mode": "eager", "boot": cell.boot, "boot_id": f"{cell.stage}-{cell.boot}-{cell.label or cell.lane}-{cell.gamma}",
-            "repeat": cell.repeat, "in_boot_pass": 0, "seed": self.plan.seed, "host": "synthetic", "device": "cpu", "model": "synthetic", "threads": 1, "code": "synthetic",
-            "block_size": "" if plain else cell.gamma, "dataset": "synthetic", "content": cell.content, "isl": cell.isl, "osl": cell.osl,
-            "num_prompts": cell.requests, "max_concurrency": cell.concurrency, "request_rate": "inf", "temperature": 0.0, "top_p": 1.0, "top_k": 0, "ignore_eos": "off",
-            "status": "ok", "note": "", "boot_s": physics.boot_s, "effective_max_running_requests": 48, "duration_s": seconds,
-            "completed": len(requests), "failed": 0, "request_throughput": len(requests) / seconds, "output_throughput": total / seconds,
+            "run_id": run_id,
+            "campaign": self.name,
+            "backend": "external",
+            "stage": cell.stage,
+            "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
+            "lane": cell.lane,
+            "mode": "eager",
+            "boot": cell.boot,
+            "boot_id": f"{cell.stage}-{cell.boot}-{cell.label or cell.lane}-{cell.gamma}",
+            "repeat": cell.repeat,
+            "in_boot_pass": 0,
+            "seed": self.plan.seed,
+            "host": "synthetic",
+            "device": "cpu",
+            "model": "synthetic",
+            "threads": 1,
+            "code": "synthetic",
+            "block_size": "" if plain else cell.gamma,
+            "dataset": "synthetic",
+            "content": cell.content,
+            "isl": cell.isl,
+            "osl": cell.osl,
+            "num_prompts": cell.requests,
+            "max_concurrency": cell.concurrency,
+            "request_rate": "inf",
+            "temperature": 0.0,
+            "top_p": 1.0,
+            "top_k": 0,
+            "ignore_eos": "off",
+            "status": "ok",
+            "note": "",
+            "boot_s": physics.boot_s,
+            "effective_max_running_requests": 48,
+            "duration_s": seconds,
+            "completed": len(requests),
+            "failed": 0,
+            "request_throughput": len(requests) / seconds,
+            "output_throughput": total / seconds,
             "total_throughput": (total + cell.isl * len(requests)) / seconds,
-            **{f"{stat}_{name}_ms": value for name, values in (("ttft", ttft), ("tpot", tpot), ("e2e", e2e))
-               for stat, value in (("mean", float(np.mean(values))), ("median", float(np.median(values))), ("p99", float(np.percentile(values, 99))))},
-            "concurrency": sum(e2e) / 1000 / seconds, "steps": len(rounds), "rounds": n_rounds,
-            "drafted": "" if plain else n_rounds * cell.gamma, "accepted": accepted,
-            "accept_length": "" if plain else 1 + accepted / n_rounds, "emitted_per_round": "" if plain else (total - len(requests)) / n_rounds,
+            **{
+                f"{stat}_{name}_ms": value
+                for name, values in (("ttft", ttft), ("tpot", tpot), ("e2e", e2e))
+                for stat, value in (
+                    ("mean", float(np.mean(values))),
+                    ("median", float(np.median(values))),
+                    ("p99", float(np.percentile(values, 99))),
+                )
+            },
+            "concurrency": sum(e2e) / 1000 / seconds,
+            "steps": len(rounds),
+            "rounds": n_rounds,
+            "drafted": "" if plain else n_rounds * cell.gamma,
+            "accepted": accepted,
+            "accept_length": "" if plain else 1 + accepted / n_rounds,
+            "emitted_per_round": "" if plain else (total - len(requests)) / n_rounds,
             "distinct_4gram_share": 0.82 + 0.02 * CONTENTS.index(cell.content) if cell.content in CONTENTS else 0.85,
-            "step_ms": mean("step_ms"), "step_source": "steps", "draft_ms": mean("draft_ms"), "verify_ms": mean("verify_ms"),
-            "commit_ms": mean("commit_ms"), "other_ms": mean("step_ms") - mean("draft_ms") - mean("verify_ms") - mean("commit_ms"), "between_ms": 0.0,
-            "total_input_tokens": sum(r["isl"] for r in requests), "total_output_tokens": total, "decode_tokens": total - len(requests),
+            "step_ms": mean("step_ms"),
+            "step_source": "steps",
+            "draft_ms": mean("draft_ms"),
+            "verify_ms": mean("verify_ms"),
+            "commit_ms": mean("commit_ms"),
+            "other_ms": mean("step_ms") - mean("draft_ms") - mean("verify_ms") - mean("commit_ms"),
+            "between_ms": 0.0,
+            "total_input_tokens": sum(r["isl"] for r in requests),
+            "total_output_tokens": total,
+            "decode_tokens": total - len(requests),
             "decode_throughput": (total - len(requests)) / sum(s["step_ms"] for s in rounds) * 1000,
-            "kv_usage_max": 0.2, "state_usage_max": 0.5, "queue_max": 0,
+            "kv_usage_max": 0.2,
+            "state_usage_max": 0.5,
+            "queue_max": 0,
         }
         self.clock += seconds
-        self.add("search.csv" if sweep == "search" else f"sweep_{sweep}.csv", [point])
-        self.add(f"requests_{sweep}.csv", [{"run_id": run_id, **r, "ttft_ms": t, "tpot_ms": p, "e2e_ms": e}
-                                           for r, t, p, e in zip(requests, ttft, tpot, e2e)])
+        self.add(points_file(sweep), [point])
+        self.add(
+            f"requests_{sweep}.csv",
+            [{"run_id": run_id, **r, "ttft_ms": t, "tpot_ms": p, "e2e_ms": e} for r, t, p, e in zip(requests, ttft, tpot, e2e)],
+        )
         self.add(f"steps_{sweep}.csv", [{"run_id": run_id, **s} for s in steps])
         return point
 
@@ -251,7 +354,9 @@ class Campaign:
                     self.measure("isl", Cell("isl", lane, gamma, "code", isl, 1, repeat, repeat, 2, plan.osl))
             for concurrency in plan.concurrencies:
                 for lane, gamma in (("plain", 0), ("dspark", plan.base_gamma)):
-                    self.measure("concurrency", Cell("concurrency", lane, gamma, "mixed", 128, concurrency, repeat, repeat, 32, plan.osl // 2))
+                    self.measure(
+                        "concurrency", Cell("concurrency", lane, gamma, "mixed", 128, concurrency, repeat, repeat, 32, plan.osl // 2)
+                    )
         base = ("dspark", plan.base_gamma)
         load = {"content": "mixed", "isl": 128, "concurrency": 4, "requests": 4 * plan.prompts, "osl": plan.osl // 2}
 
@@ -262,8 +367,24 @@ class Campaign:
             pair = [search("aa", *base, boot, label) for label in ("base-a", "base-b")]
             for metric in ("mean_tpot_ms", "decode_throughput", "output_throughput", "step_ms", "accept_length"):
                 a, b = pair[0][metric], pair[1][metric]
-                self.add("noise.csv", [{"campaign": self.name, "comparison": boot, "repeat": boot, "label_a": "base-a", "label_b": "base-b", "boot_id_a": pair[0]["boot_id"],
-                                        "boot_id_b": pair[1]["boot_id"], "metric": metric, "value_a": a, "value_b": b, "log_ratio": math.log(b / a)}])
+                self.add(
+                    "noise.csv",
+                    [
+                        {
+                            "campaign": self.name,
+                            "comparison": boot,
+                            "repeat": boot,
+                            "label_a": "base-a",
+                            "label_b": "base-b",
+                            "boot_id_a": pair[0]["boot_id"],
+                            "boot_id_b": pair[1]["boot_id"],
+                            "metric": metric,
+                            "value_a": a,
+                            "value_b": b,
+                            "log_ratio": math.log(b / a),
+                        }
+                    ],
+                )
         for boot in range(plan.repeats):
             rows = [search("window", lane, gamma, boot, "base" if (lane, gamma) == base else "") for lane, gamma in arms if lane != "mtp"]
         best = min(rows, key=lambda row: row["mean_tpot_ms"])
@@ -280,50 +401,135 @@ class Campaign:
             alive = [float(rng.random()) < 0.8 for _ in range(gamma)]
             hits = alive.index(False) if False in alive else gamma
             for role, slot in [("anchor", 0), *(("draft", k) for k in range(1, gamma + 1)), ("bonus", hits + 1)]:
-                self.add("trace.csv", [{
-                    "campaign": self.name, "run_id": "trace", "request_id": "trace", "lane": "dspark", "block_size": gamma, "content": "code", "round": number, "role": role,
-                    "slot": slot, "position": position + slot, "token": int(rng.integers(4, 4096)), "text": ("for", " i", " in", "(x", "):", " return")[int(rng.integers(6))],
-                    "q": round(float(rng.uniform(0.4, 0.99)), 4) if role == "draft" else "", "p": round(float(rng.uniform(0.4, 0.99)), 4) if role != "anchor" else "",
-                    "accepted": int(slot <= hits) if role == "draft" else "", "emitted": int(role != "anchor" and slot <= hits + (role == "bonus")), "start_s": clock / 1000, **cost}])
+                self.add(
+                    "trace.csv",
+                    [
+                        {
+                            "campaign": self.name,
+                            "run_id": "trace",
+                            "request_id": "trace",
+                            "lane": "dspark",
+                            "block_size": gamma,
+                            "content": "code",
+                            "round": number,
+                            "role": role,
+                            "slot": slot,
+                            "position": position + slot,
+                            "token": int(rng.integers(4, 4096)),
+                            "text": ("for", " i", " in", "(x", "):", " return")[int(rng.integers(6))],
+                            "q": round(float(rng.uniform(0.4, 0.99)), 4) if role == "draft" else "",
+                            "p": round(float(rng.uniform(0.4, 0.99)), 4) if role != "anchor" else "",
+                            "accepted": int(slot <= hits) if role == "draft" else "",
+                            "emitted": int(role != "anchor" and slot <= hits + (role == "bonus")),
+                            "start_s": clock / 1000,
+                            **cost,
+                        }
+                    ],
+                )
             position += hits + 1
             clock += sum(cost.values()) + 0.2
 
     def write(self, out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "campaign.yaml").write_text(f"# Synthetic: for tests only, nothing in this folder was measured.\nname: {self.name}\nbackend: external\nhardware: synthetic, not a machine\nsource: tests/data/synthetic.py\n", "utf8")
+        (out / "campaign.yaml").write_text(
+            f"# Synthetic: for tests only, nothing in this folder was measured.\nname: {self.name}\nbackend: external\n"
+            "hardware: synthetic, not a machine\nsource: tests/data/synthetic.py\n",
+            "utf8",
+        )
         for file, rows in self.tables.items():
             text = io.StringIO()
             writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
             writer.writeheader()
-            writer.writerows({k: (round(v, 4 if file.startswith("steps") else 6) if isinstance(v, float) else v) for k, v in row.items()} for row in rows)
+            writer.writerows(
+                {k: (round(v, 4 if file.startswith("steps") else 6) if isinstance(v, float) else v) for k, v in row.items()} for row in rows
+            )
             data = text.getvalue().encode()
             write(out / file, data)
-            write(out / (file.removesuffix(".csv") + ".manifest.json"), (json.dumps(self.manifest(file, data, len(rows)), indent=1) + "\n").encode())
+            write(
+                out / (file.removesuffix(".csv") + ".manifest.json"),
+                (json.dumps(self.manifest(file, data, len(rows)), indent=1) + "\n").encode(),
+            )
 
     def manifest(self, file: str, data: bytes, rows: int) -> dict:
         thresholds = Path(__file__).resolve().parents[2] / "workflow" / "derive" / "thresholds.yaml"
-        kind = {"noise.csv": "noise", "trace.csv": "trace"}.get(file) or {"requests": "requests", "steps": "steps"}.get(file.split("_")[0], "points")
-        family = "search" if file in ("search.csv", "noise.csv") or file.endswith("_search.csv") else "window" if file == "trace.csv" else file.split("_")[1].removesuffix(".csv")
+        kind = {"noise.csv": "noise", "trace.csv": "trace"}.get(file) or {"requests": "requests", "steps": "steps"}.get(
+            file.split("_")[0], "points"
+        )
+        family = (
+            "search"
+            if file in ("search.csv", "noise.csv") or file.endswith("_search.csv")
+            else "window"
+            if file == "trace.csv"
+            else file.split("_")[1].removesuffix(".csv")
+        )
         points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]
         boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] for row in points)
         total = seconds + boots * self.physics.boot_s
         minute = ("search", "window", "isl", "concurrency").index(family) * 5
-        model = {"name": "synthetic", "params": 8_350_000, "bytes": 16_700_000, "layers": 8, "kda_layers": 6, "attention_layers": 2, "hidden_size": 256, "vocab_size": 4096,
-                 "state_bytes": 448_512, "kv_bytes_per_token": 1024,
-                 "drafters": {"dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7}, "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1}}}
-        return {
-            "schema": 1, "file": file, "kind": kind, "campaign": self.name, "command": f"python -m tests.data.synthetic # {family}", "config": dataclasses.asdict(self.plan),
-            "preset": "synthetic", "commit": "0" * 40, "dirty": False, "code": "0" * 12, "fingerprint": {"tests.data.synthetic": "0" * 64},
-            "versions": {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.0.0"},
-            "machine": {"host": "synthetic", "cpu": "synthetic (not measured)", "cores": 2, "memory_bytes": 24 * 2**30, "os": "synthetic",
-                        "load_average_start": [0.1, 0.1, 0.1], "load_average_end": [0.4, 0.2, 0.1]},
-            "threads": 1, "seeds": {"base": self.plan.seed}, "start": f"2026-01-01T00:{minute:02d}:00Z", "end": f"2026-01-01T00:{minute + int(total // 60):02d}:{int(total % 60):02d}Z",
-            "seconds": total, "rows": rows, "sha256": hashlib.sha256(data).hexdigest(),
-            "thresholds_sha256": hashlib.sha256(thresholds.read_bytes()).hexdigest() if thresholds.is_file() else None, "model": model,
-            "cost": {"boots": boots, "boot_s": boots * self.physics.boot_s, "cells": len(points), "cell_s": seconds, "warmup_s": 0.0,
-                     "requests": sum(row["completed"] for row in points), "failed": 0, "total_s": total},
-            "lossless": {"compared": 100, "equal": 100, "differing": []}, "notes": ["synthetic: written by a toy cost model for tests, nothing was measured"],
+        model = {
+            "name": "synthetic",
+            "params": 8_350_000,
+            "bytes": 16_700_000,
+            "layers": 8,
+            "kda_layers": 6,
+            "attention_layers": 2,
+            "hidden_size": 256,
+            "vocab_size": 4096,
+            "state_bytes": 448_512,
+            "kv_bytes_per_token": 1024,
+            "drafters": {
+                "dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7},
+                "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1},
+            },
         }
+        return {
+            "schema": 1,
+            "file": file,
+            "kind": kind,
+            "campaign": self.name,
+            "command": f"python -m tests.data.synthetic # {family}",
+            "config": dataclasses.asdict(self.plan),
+            "preset": "synthetic",
+            "commit": "0" * 40,
+            "dirty": False,
+            "code": "0" * 12,
+            "fingerprint": {"tests.data.synthetic": "0" * 64},
+            "versions": {"python": "3.11.7", "torch": "2.13.0", "numpy": "2.0.0"},
+            "machine": {
+                "host": "synthetic",
+                "cpu": "synthetic (not measured)",
+                "cores": 2,
+                "memory_bytes": 24 * 2**30,
+                "os": "synthetic",
+                "load_average_start": [0.1, 0.1, 0.1],
+                "load_average_end": [0.4, 0.2, 0.1],
+            },
+            "threads": 1,
+            "seeds": {"base": self.plan.seed},
+            "start": f"2026-01-01T00:{minute:02d}:00Z",
+            "end": f"2026-01-01T00:{minute + int(total // 60):02d}:{int(total % 60):02d}Z",
+            "seconds": total,
+            "rows": rows,
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "thresholds_sha256": hashlib.sha256(thresholds.read_bytes()).hexdigest() if thresholds.is_file() else None,
+            "model": model,
+            "cost": {
+                "boots": boots,
+                "boot_s": boots * self.physics.boot_s,
+                "cells": len(points),
+                "cell_s": seconds,
+                "warmup_s": 0.0,
+                "requests": sum(row["completed"] for row in points),
+                "failed": 0,
+                "total_s": total,
+            },
+            "lossless": {"compared": 100, "equal": 100, "differing": []},
+            "notes": ["synthetic: written by a toy cost model for tests, nothing was measured"],
+        }
+
+
+def points_file(sweep: str) -> str:
+    return "search.csv" if sweep == "search" else f"sweep_{sweep}.csv"
 
 
 def write(path: Path, data: bytes) -> None:

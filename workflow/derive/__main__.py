@@ -1,7 +1,7 @@
 """Derive the facts and claims of one campaign.
 
-    python -m workflow.derive --campaign workflow/campaigns/local --out workflow/build/local
-    python -m workflow.derive --list
+python -m workflow.derive --campaign workflow/campaigns/local --out workflow/build/local
+python -m workflow.derive --list
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def write(values: Values, out: Path) -> None:
 
 
 def one_of_each_shape(document: dict) -> dict:
-    """The document with one fact of each shape (types of the fields, kind, status): all of a shape come from one line of code and pass or fail together.
+    """The document with one fact of each shape (types of the fields, kind, status).
 
-    The schema check of sixteen hundred facts would cost as much as deriving them; the tests check every fact.
+    All of a shape come from one line of code and pass or fail together; the schema check of sixteen hundred facts would cost as much as deriving them; the tests check every fact.
     """
     if "facts" not in document:
         return document
@@ -57,16 +57,24 @@ def listing() -> str:
     """Every key that any campaign has, with kind and unit, and every claim with what it states."""
     domains = {name: tuple(values) for name, values in registry.DECLARED.items()}
     facts = registry.expand(registry.FACTS, domains)
-    lines = [f"{key}\t{definition.kind}\t{definition.unit or '-'}\t{definition.status}\t{definition.formula}" for key, (definition, _) in sorted(facts.items(), key=lambda item: natural(item[0]))]
+    lines = [
+        f"{key}\t{definition.kind}\t{definition.unit or '-'}\t{definition.status}\t{definition.formula}"
+        for key, (definition, _) in sorted(facts.items(), key=lambda item: natural(item[0]))
+    ]
     claims = registry.expand(registry.CLAIMS, domains)
-    lines += [f"{key}\tclaim\t{definition.kind}\t-\t{definition.formula}" for key, (definition, _) in sorted(claims.items(), key=lambda item: natural(item[0]))]
+    lines += [
+        f"{key}\tclaim\t{definition.kind}\t-\t{definition.formula}"
+        for key, (definition, _) in sorted(claims.items(), key=lambda item: natural(item[0]))
+    ]
     return "\n".join(lines)
 
 
 def summary(values: Values) -> str:
     missing = [fact for fact in values.facts.values() if fact.missing]
     verdicts = Counter(claim.verdict for claim in values.claims.values())
-    text = f"{values.campaign}: {len(values.facts) - len(missing)} facts, {len(missing)} missing; claims: " + ", ".join(f"{n} {name}" for name, n in sorted(verdicts.items()))
+    text = f"{values.campaign}: {len(values.facts) - len(missing)} facts, {len(missing)} missing; claims: " + ", ".join(
+        f"{n} {name}" for name, n in sorted(verdicts.items())
+    )
     changed = {manifest.get("thresholds_sha256") for manifest in values.runs.values()} - {thresholds_digest()}
     if changed:
         text += f"\n{values.campaign}: {THRESHOLDS.name} is not the file that stood there when the rows were measured"

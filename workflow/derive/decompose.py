@@ -1,8 +1,8 @@
 """Splits of a change into parts that sum to it exactly.
 
-At one request at a time, E = P + R S with R = T / τ: time to the first token, rounds, wall time of a round, tokens after the first, tokens a
-round. The logarithmic mean L(a, b) = (b - a) / ln(b / a) turns products into sums without a remainder: L(x) Δln x = Δx, so what each factor
-did in milliseconds and its share of Δln E are the same split.
+At one request at a time, E = P + R S with R = T / τ: time to the first token, rounds, wall time of a round, tokens after the
+first, tokens a round. The logarithmic mean L(a, b) = (b - a) / ln(b / a) turns products into sums without a remainder: L(x)
+Δln x = Δx, so what each factor did in milliseconds and its share of Δln E are the same split.
 """
 
 from __future__ import annotations

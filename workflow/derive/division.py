@@ -43,7 +43,7 @@ def reached(histogram: Sequence[float]) -> list[float]:
 
 
 def tau_of(histogram: Sequence[float], gamma: int, emitted_share: float = 1.0) -> float:
-    """Tokens a round at a smaller block size, from the counts of a run at a larger one: the bonus plus the drafts that would have been reached.
+    """Tokens a round at a smaller block size, from the counts of a run at a larger one: the bonus, and the drafts reached.
 
     `emitted_share` is emitted over committed tokens (EOS and limits cut the last round of a request).
     """

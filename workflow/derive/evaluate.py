@@ -15,8 +15,8 @@ from workflow.derive.fact import Cell, Claim, Fact, weakest
 from workflow.derive.load import Campaign, file_name
 from workflow.derive.rows import Missing, Record, Rows
 from workflow.derive.sample import Sample
-from workflow.derive.stats import BOOTS_SHOWN, Resampling, interval
-from workflow.derive.values import UnknownKey, Values
+from workflow.derive.stats import BOOTS_SHOWN, Resampling, Weights, interval
+from workflow.derive.values import Values
 
 THRESHOLDS = Path(__file__).with_name("thresholds.yaml")
 
@@ -28,12 +28,12 @@ class Unresolved(Exception):
 class Read:
     """What a fact's function reads through: other facts by key, rows of measured files, manifests. It records every access."""
 
-    def __init__(self, derivation: "Derivation"):
+    def __init__(self, derivation: Derivation):
         self.derivation = derivation
         self.campaign = derivation.campaign
         self.record = Record()
 
-    def fact(self, key: str) -> "Result":
+    def fact(self, key: str) -> Result:
         """The result of another fact. Raises Missing with that fact's reason."""
         result = self.derivation.result(key)
         self.record.parents[key] = None
@@ -113,13 +113,15 @@ class Read:
             lacking = [name for name in table.distinct("content") if name not in have]
             if lacking:
                 raise Missing(f"{table.file} has no good row of content {lacking[0]} for {text}")
-        return Rows(table, index, self.derivation.weights(table), family, text, self.record, status_of(self.campaign.manifests.get(table.file, {})))
+        return Rows(
+            table, index, self.derivation.weights(table), family, text, self.record, status_of(self.campaign.manifests.get(table.file, {}))
+        )
 
 
 class ClaimRead(Read):
     """What a claim's function reads through: facts, thresholds, the A/A noise. Can shift one fact to see what noise does to the margin."""
 
-    def __init__(self, derivation: "Derivation", shift: tuple[str, float] | None = None):
+    def __init__(self, derivation: Derivation, shift: tuple[str, float] | None = None):
         super().__init__(derivation)
         self.shift = shift
         self.used: dict[str, None] = {}
@@ -175,9 +177,12 @@ class Derivation:
         settings = self.thresholds["bootstrap"]
         self.level, self.min_requests = settings["level"], settings["min_requests"]
         self.resampling = Resampling(settings["resamples"] if resamples is None else resamples, settings["seed"])
-        self.results: dict[str, Result] = {f"threshold.{claim}": self._threshold(claim, entry) for claim, entry in self.thresholds["claims"].items()}
+        self.results: dict[str, Result] = {
+            f"threshold.{claim}": self._threshold(claim, entry) for claim, entry in self.thresholds["claims"].items()
+        }
         self._open: list[str] = []
-        self._weights: dict[str, object] = {}
+        self._weights: dict[str, Weights] = {}
+        self._bits: dict[tuple, int] = {}
 
     @cached_property
     def domains(self) -> dict[str, tuple]:
@@ -194,12 +199,20 @@ class Derivation:
 
     def weights(self, table):
         if table.file not in self._weights:
-            self._weights[table.file] = self.resampling.weights(table, requests=table.kind == "requests")
+            self._weights[table.file] = self.resampling.weights(table, table.kind == "requests", self._bits)
         return self._weights[table.file]
 
     def _threshold(self, claim: str, entry: dict) -> Result:
         cell = Cell("workflow/derive/thresholds.yaml", f"claims.{claim}.bound", "")
-        fact = Fact(f"threshold.{claim}", entry["bound"], entry["unit"], entry["kind"], "transcribed", formula="fixed before measuring", source=(cell,))
+        fact = Fact(
+            f"threshold.{claim}",
+            entry["bound"],
+            entry["unit"],
+            entry["kind"],
+            "transcribed",
+            formula="fixed before measuring",
+            source=(cell,),
+        )
         return Result(fact, Sample(np.full(self.resampling.size, float(entry["bound"])), entry["unit"]), Record(statuses=["transcribed"]))
 
     def result(self, key: str) -> Result:
@@ -228,9 +241,14 @@ class Derivation:
             inherit(record, self.result(parent))
         status = weakest([definition.status, *record.statuses])
         common = {
-            "unit": definition.unit, "kind": definition.kind, "status": status, "formula": definition.formula,
-            "parents": tuple(record.parents), "source": tuple(record.cells), "n": min(record.boots.values(), default=0),
-        }  # fmt: skip
+            "unit": definition.unit,
+            "kind": definition.kind,
+            "status": status,
+            "formula": definition.formula,
+            "parents": tuple(record.parents),
+            "source": tuple(record.cells),
+            "n": min(record.boots.values(), default=0),
+        }
         if isinstance(returned, str):
             return Result(Fact(key, returned, **common), None, record)
         sample = None
@@ -238,7 +256,9 @@ class Derivation:
             try:
                 sample = (returned if isinstance(returned, Sample) else Sample(float(returned))).to(definition.unit)
             except units.UnitError as error:
-                raise units.UnitError(f"{key}: {error}; its function is {definition.function.__module__}.{definition.function.__name__}") from None
+                raise units.UnitError(
+                    f"{key}: {error}; its function is {definition.function.__module__}.{definition.function.__name__}"
+                ) from None
             if sample.values.ndim == 0:
                 sample = self._spread(sample, resampled=not record.boots)
             if not math.isfinite(sample.value):
@@ -256,14 +276,18 @@ class Derivation:
         boots = common["n"]
         shown = sample.values[1 : 1 + min(boots, BOOTS_SHOWN)] if boots > 1 and len(set(record.boots.values())) == 1 else np.array([])
         fact = Fact(
-            key, value, lo=drawn[0] if drawn else None, hi=drawn[1] if drawn else None,
+            key,
+            value,
+            lo=drawn[0] if drawn else None,
+            hi=drawn[1] if drawn else None,
             repeats=tuple(map(float, shown)) if np.all(np.isfinite(shown)) else (),
-            resampled=describe(record) if drawn else "", **common,
-        )  # fmt: skip
+            resampled=describe(record) if drawn else "",
+            **common,
+        )
         return Result(fact, sample, record)
 
     def _spread(self, sample: Sample, resampled: bool) -> Sample:
-        """A single number as a sample: the same in every resample, or, when it came from rows, unknown there (so that no interval is made up)."""
+        """A single number as a sample: the same in every resample, or unknown there when it came from rows (no interval is made up)."""
         values = np.full(self.resampling.size, sample.value if resampled else np.nan)
         values[0] = sample.value
         return Sample(values, sample.unit)
@@ -271,7 +295,7 @@ class Derivation:
     def _resampled(self, record: Record) -> bool:
         """Two boots at least; or counts, which no clock and no boot can move, over enough requests."""
         boots = min(record.boots.values(), default=0)
-        return boots >= 2 or (boots == 1 and not record.timed and len(record.prompts) >= self.min_requests)
+        return boots >= 2 or (boots == 1 and not record.timed and record.prompts.bit_count() >= self.min_requests)
 
     def claim(self, key: str) -> Claim:
         """Evaluate one claim."""
@@ -322,7 +346,9 @@ class Derivation:
             # The A/A noise is that of a ratio of two runs: a single run carries the share 1/sqrt 2 of it, a ratio of two all of it.
             size = floor if result.fact.unit in ("", "percent") else floor / math.sqrt(2)
             with np.errstate(divide="ignore", invalid="ignore"):
-                moved = [split(definition.function(ClaimRead(self, (result.fact.key, s * size)), **arguments))[0].value - margin for s in (1, -1)]
+                moved = [
+                    split(definition.function(ClaimRead(self, (result.fact.key, s * size)), **arguments))[0].value - margin for s in (1, -1)
+                ]
             squares += max(abs(m) for m in moved) ** 2
         return math.sqrt(squares)
 
@@ -351,7 +377,7 @@ def inherit(record: Record, parent: Result) -> None:
 def describe(record: Record) -> str:
     boots = min(record.boots.values())
     text = f"{boots} boot{'s' if boots > 1 else ''}"
-    return text + (f", {len(record.prompts)} requests" if record.prompts else "")
+    return text + (f", {record.prompts.bit_count()} requests" if record.prompts else "")
 
 
 def row_conditions(kind: str, family: str, where: dict, table) -> dict:

@@ -34,9 +34,9 @@ class Cell:
 class Fact:
     """One value of the report and everything that stands behind it.
 
-    `value` is in `unit` (a pint expression; empty: dimensionless); `percent` and `points` are written times 100 already. Missing: `value` is
-    None and `reason` says why. `lo`, `hi`: bootstrap interval, None where the data allow none. `n`: boots behind the least repeated leaf.
-    `repeats`: the value recomputed from each boot alone.
+    `value` is in `unit` (a pint expression; empty: dimensionless); `percent` and `points` are written times 100 already.
+    Missing: `value` is None and `reason` says why. `lo`, `hi`: bootstrap interval, None where the data allow none.
+    `n`: boots behind the least repeated leaf. `repeats`: the value recomputed from each boot alone.
     """
 
     key: str
@@ -65,7 +65,7 @@ class Fact:
         return data | {"parents": list(self.parents), "repeats": list(self.repeats), "source": [vars(cell) for cell in self.source]}
 
     @classmethod
-    def from_json(cls, key: str, data: dict) -> "Fact":
+    def from_json(cls, key: str, data: dict) -> Fact:
         known = {field.name for field in fields(cls)}
         cells = tuple(Cell(**cell) for cell in data.get("source", ()))
         rest = {name: value for name, value in data.items() if name in known and name != "source"}
@@ -96,6 +96,6 @@ class Claim:
         return data | {"evidence": list(self.evidence), "thresholds": list(self.thresholds)}
 
     @classmethod
-    def from_json(cls, key: str, data: dict) -> "Claim":
+    def from_json(cls, key: str, data: dict) -> Claim:
         known = {field.name for field in fields(cls)}
         return cls(key, **{name: tuple(value) if isinstance(value, list) else value for name, value in data.items() if name in known})

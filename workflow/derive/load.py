@@ -71,7 +71,7 @@ class Table:
         found = set(self.columns.get(column, ())) - {""}
         return sorted(found, key=lambda text: (0, float(text), "") if text.replace(".", "", 1).isdigit() else (1, 0.0, text))
 
-    def with_cell(self, index: int, column: str, text: str) -> "Table":
+    def with_cell(self, index: int, column: str, text: str) -> Table:
         """A copy in which one cell reads `text`."""
         cells = self.columns[column]
         return replace(self, columns=self.columns | {column: (*cells[:index], text, *cells[index + 1 :])}, _cache={})
@@ -96,7 +96,7 @@ class Campaign:
         found = {family: self.manifests.get(file_name("points", family)) for family in FAMILIES}
         return {family: manifest for family, manifest in found.items() if manifest}
 
-    def with_table(self, table: Table) -> "Campaign":
+    def with_table(self, table: Table) -> Campaign:
         """A copy with one table exchanged and the rows that depend on it joined again."""
         tables = {name: strip(t) for name, t in (self.tables | {table.file: table}).items()}
         return replace(self, tables=join(tables))
@@ -123,6 +123,12 @@ def strip(table: Table) -> Table:
     return table if len(own) == len(table.columns) else replace(table, columns=own, _cache={})
 
 
+def spread(points: Table, column: str, index: list[int]) -> tuple[str, ...]:
+    """A column of the points, one cell for each row that refers to them."""
+    cells = points.columns.get(column, ("",) * len(points))
+    return tuple(cells[i] for i in index)
+
+
 def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
     """Give request and step rows the columns of their point. Raises SchemaError on a run_id that no point has."""
     joined = dict(tables)
@@ -139,11 +145,13 @@ def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
                 index = [place[run_id] for run_id in rows.columns["run_id"]]
             except KeyError as error:
                 line = rows.lines[rows.columns["run_id"].index(error.args[0])]
-                raise SchemaError(f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}") from None
-            take = lambda column: tuple(map(points.columns.get(column, ("",) * len(points)).__getitem__, index))  # noqa: E731
-            more = {column: take(column) for column in JOINED} | {"asked_isl": take("isl"), "point_status": take("status")}
+                raise SchemaError(
+                    f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}"
+                ) from None
+            more = {column: spread(points, column, index) for column in JOINED}
+            more |= {"asked_isl": spread(points, "isl", index), "point_status": spread(points, "status", index)}
             if "content" not in rows.columns:
-                more["content"] = take("content")
+                more["content"] = spread(points, "content", index)
             joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={})
     return joined
 

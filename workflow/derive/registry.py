@@ -1,7 +1,8 @@
 """Where facts and claims are declared: one plain function each, registered under its key.
 
-A key may hold fields, `window.{content}.g{gamma}.speedup`; the function is then called once for each combination of the fields' values and is
-given them as arguments. What a function reads through its first argument is recorded as parents and sources: nothing is typed twice.
+A key may hold fields, `window.{content}.g{gamma}.speedup`; the function is then called once for each combination of the
+fields' values and is given them as arguments. What a function reads through its first argument is recorded as parents and
+sources: nothing is typed twice.
 """
 
 from __future__ import annotations
@@ -82,9 +83,9 @@ def fact(template: str, *, kind: str, unit: str = "", status: str = "measured", 
 
 
 def claim(template: str, *, kind: str, measure: str = "log ratio", **domains: tuple) -> Callable:
-    """Register a function `(read, **fields) -> margin` or `-> (margin, noise)` as the claim(s) `template`; a margin above 0 holds, below 0 fails.
+    """Register a function `(read, **fields) -> margin` or `-> (margin, noise)` as the claim(s) `template`.
 
-    The margin is a dimensionless Sample or a number, in `measure` (words). A noise that the function names itself is a least one.
+    A margin above 0 holds, below 0 fails. It is a dimensionless Sample or a number, in `measure` (words). A noise that the function names itself is a least one.
     """
     if kind not in CLAIM_KINDS:
         raise ValueError(f"{template}: kind {kind!r} is not one of {CLAIM_KINDS}")

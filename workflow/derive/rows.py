@@ -10,7 +10,7 @@ from workflow.derive import units
 from workflow.derive.fact import Cell
 from workflow.derive.load import Table
 from workflow.derive.sample import Sample
-from workflow.derive.stats import Weights
+from workflow.derive.stats import Selection, Weights
 
 
 class Missing(Exception):
@@ -25,24 +25,10 @@ class Record:
     cells: dict[Cell, None] = field(default_factory=dict)
     boots: dict[tuple[str, str], int] = field(default_factory=dict)
     """(table family, stage) -> boots behind the rows that were read."""
-    prompts: set = field(default_factory=set)
+    prompts: int = 0
+    """Bit set of the prompts behind the rows that were read."""
     timed: bool = False
     statuses: list[str] = field(default_factory=list)
-
-
-def ranges(lines: list[int]) -> str:
-    """`2-5,9` for 2, 3, 4, 5, 9."""
-    parts, start, last = [], None, None
-    for line in sorted(set(lines)):
-        if last is not None and line == last + 1:
-            last = line
-            continue
-        if start is not None:
-            parts.append((start, last))
-        start = last = line
-    if start is not None:
-        parts.append((start, last))
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
 class Rows:
@@ -55,7 +41,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.index)
 
-    def where_true(self, keep: np.ndarray) -> "Rows":
+    def where_true(self, keep: np.ndarray) -> Rows:
         """The rows of this selection for which `keep` [rows] is true."""
         return Rows(self.table, self.index[keep], self.weights, self.family, self.where, self.record, self.status)
 
@@ -94,21 +80,16 @@ class Rows:
         return self.sum(column) / self.count()
 
     def _trace(self, column: str) -> None:
-        lines = ranges([self.table.lines[i] for i in self.index])
-        self.record.cells[Cell(self.table.file, lines, column, self.where)] = None
+        self.record.cells[Cell(self.table.file, self._selection().lines, column, self.where)] = None
         self.record.statuses.append(self.status)
         self.record.timed |= units.timed(self.unit(column))
         self._replicas()
 
     def _replicas(self) -> None:
-        if self.table.kind == "noise":
-            # Each comparison is two boots of one configuration: a repeat of its own.
-            self.record.boots[(self.family, "")] = len({self.table.columns["comparison"][i] for i in self.index})
-        if "boot" not in self.table.columns:
-            return
-        names = {self.weights.names[u] for u in self.weights.unit[self.index]}
-        for stage in {name[0] for name in names}:
-            boots = len({name[1] for name in names if name[0] == stage})
-            place = (self.family, stage)
+        selection = self._selection()
+        for place, boots in selection.boots.items():
             self.record.boots[place] = min(boots, self.record.boots.get(place, boots))
-        self.record.prompts |= {(self.family, name[0], *name[2:]) for name in names if len(name) > 2}
+        self.record.prompts |= selection.prompts
+
+    def _selection(self) -> Selection:
+        return self.weights.selection(self.table, self.family, self.index)

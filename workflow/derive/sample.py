@@ -25,7 +25,7 @@ class Sample:
         """The estimate."""
         return float(self.values[0]) if self.values.ndim else float(self.values)
 
-    def to(self, unit: str) -> "Sample":
+    def to(self, unit: str) -> Sample:
         """The same quantity in another unit; UnitError when it is not one."""
         if unit == self.unit:
             return self
@@ -35,20 +35,20 @@ class Sample:
         """Plain numbers; UnitError unless dimensionless."""
         return self.to("").values
 
-    def _other(self, other) -> "Sample":
+    def _other(self, other) -> Sample:
         return other if isinstance(other, Sample) else Sample(other)
 
-    def __add__(self, other) -> "Sample":
+    def __add__(self, other) -> Sample:
         return Sample(self.values + self._other(other).to(self.unit).values, self.unit)
 
-    def __sub__(self, other) -> "Sample":
+    def __sub__(self, other) -> Sample:
         return Sample(self.values - self._other(other).to(self.unit).values, self.unit)
 
-    def __mul__(self, other) -> "Sample":
+    def __mul__(self, other) -> Sample:
         other = self._other(other)
         return Sample(self.values * other.values, units.multiply(self.unit, other.unit))
 
-    def __truediv__(self, other) -> "Sample":
+    def __truediv__(self, other) -> Sample:
         other = self._other(other)
         with np.errstate(divide="ignore", invalid="ignore"):
             return Sample(self.values / other.values, units.divide(self.unit, other.unit))
@@ -56,24 +56,24 @@ class Sample:
     __radd__ = __add__
     __rmul__ = __mul__
 
-    def __rsub__(self, other) -> "Sample":
+    def __rsub__(self, other) -> Sample:
         return self._other(other) - self
 
-    def __rtruediv__(self, other) -> "Sample":
+    def __rtruediv__(self, other) -> Sample:
         return self._other(other) / self
 
-    def __neg__(self) -> "Sample":
+    def __neg__(self) -> Sample:
         return Sample(-self.values, self.unit)
 
-    def __abs__(self) -> "Sample":
+    def __abs__(self) -> Sample:
         return Sample(np.abs(self.values), self.unit)
 
-    def log(self) -> "Sample":
+    def log(self) -> Sample:
         """Natural logarithm of a dimensionless quantity."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return Sample(np.log(self.number()))
 
-    def exp(self) -> "Sample":
+    def exp(self) -> Sample:
         return Sample(np.exp(self.number()))
 
     def __repr__(self) -> str:

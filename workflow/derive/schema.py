@@ -1,7 +1,8 @@
 """Validation of measured files against the JSON Schemas of `workflow/schemas`, one column at a time.
 
-A CSV schema describes one row. The keywords used for rows are few (type, enum, minimum, maximum, exclusiveMinimum, minLength, pattern), so columns are checked whole:
-a file of ten thousand rows takes milliseconds. Errors name file, line, column, the offending text and what would be right.
+A CSV schema describes one row. The keywords used for rows are few (type, enum, minimum, maximum, exclusiveMinimum,
+minLength, pattern), so columns are checked whole: a file of ten thousand rows takes milliseconds. Errors name file, line,
+column, the offending text and what would be right.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class SchemaError(ValueError):
     """A measured file that is not what its schema says."""
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def schema(name: str) -> dict:
     """The parsed `workflow/schemas/NAME.schema.json`."""
     return json.loads((SCHEMAS / f"{name}.schema.json").read_text("utf8"))
@@ -39,7 +40,9 @@ def kind_of(path: Path) -> str:
         return "points"
     if first in KINDS:
         return first
-    raise SchemaError(f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv or noise.csv")
+    raise SchemaError(
+        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv or noise.csv"
+    )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -79,7 +82,10 @@ def check_header(path: Path, header: list[str], kind: str) -> None:
     for name in header:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            raise SchemaError(f"{path}: line 1: unknown column {name!r}" + (f"; did you mean {near[0]!r}?" if near else f"; see workflow/schemas/{kind}.schema.json"))
+            raise SchemaError(
+                f"{path}: line 1: unknown column {name!r}"
+                + (f"; did you mean {near[0]!r}?" if near else f"; see workflow/schemas/{kind}.schema.json")
+            )
     if len(set(header)) != len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise SchemaError(f"{path}: line 1: column {twice!r} stands twice")
@@ -95,7 +101,9 @@ def describe(rule: dict) -> str:
         text = "one of " + ", ".join(str(value) for value in rule["enum"] if value is not None)
     else:
         text = " or ".join({"integer": "an integer", "number": "a finite number", "string": "text"}[t] for t in types if t != "null")
-        bounds = [f"{sign} {rule[word]}" for word, sign in (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<=")) if word in rule]
+        bounds = [
+            f"{sign} {rule[word]}" for word, sign in (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<=")) if word in rule
+        ]
         text += "".join(" " + bound for bound in bounds)
         if "pattern" in rule:
             text += f" like {rule['pattern']}"
@@ -117,7 +125,11 @@ def allowed(text: str, rule: dict) -> bool:
                 number = int(text) if kind == "integer" else float(text)
             except ValueError:
                 continue
-            if math.isfinite(number) and rule.get("minimum", -math.inf) <= number <= rule.get("maximum", math.inf) and number > rule.get("exclusiveMinimum", -math.inf):
+            if (
+                math.isfinite(number)
+                and rule.get("minimum", -math.inf) <= number <= rule.get("maximum", math.inf)
+                and number > rule.get("exclusiveMinimum", -math.inf)
+            ):
                 return True
     return False
 
@@ -141,7 +153,9 @@ def check_table(path: Path, kind: str, header: list[str], rows: list[list[str]],
         seen: dict[str, int] = {}
         for run_id, line in zip(columns["run_id"], lines):
             if run_id in seen:
-                raise SchemaError(f"{path}: line {line}, column run_id: {run_id!r} stands on line {seen[run_id]} already; each point needs its own")
+                raise SchemaError(
+                    f"{path}: line {line}, column run_id: {run_id!r} stands on line {seen[run_id]} already; each point needs its own"
+                )
             seen[run_id] = line
     return columns
 
@@ -167,13 +181,15 @@ def read_json(path: Path) -> dict:
         raise SchemaError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def validator(name: str):
     """A jsonschema validator for whole JSON documents; schemas may refer to one another by `$id`."""
     import jsonschema  # slow to import, and the row checks do not need it
     import referencing
 
-    known = referencing.Registry().with_resources((s["$id"], referencing.Resource.from_contents(s)) for s in (schema("values"), schema("claims")))
+    known = referencing.Registry().with_resources(
+        (s["$id"], referencing.Resource.from_contents(s)) for s in (schema("values"), schema("claims"))
+    )
     return jsonschema.Draft202012Validator(schema(name), registry=known)
 
 
@@ -186,7 +202,7 @@ def check_document(path: Path, data: dict, name: str) -> None:
 
 
 def validate_manifest(path: Path | str, csv_path: Path | str, rows: int | None = None) -> dict:
-    """Check a manifest against its schema and against the CSV it describes (`rows`: their number, if it is known). Returns it; raises SchemaError."""
+    """Check a manifest against its schema and the CSV it describes (`rows`: their number, if known). Returns it; raises SchemaError."""
     path, csv_path = Path(path), Path(csv_path)
     if not csv_path.exists() and csv_path.with_name(csv_path.name + ".gz").exists():
         csv_path = csv_path.with_name(csv_path.name + ".gz")
@@ -195,7 +211,9 @@ def validate_manifest(path: Path | str, csv_path: Path | str, rows: int | None =
     content = read_bytes(csv_path)
     digest = hashlib.sha256(content).hexdigest()
     if digest != data["sha256"]:
-        raise SchemaError(f"{path}: sha256: {data['sha256'][:12]}… but {csv_path.name} has {digest[:12]}…; the CSV is not the one that was measured")
+        raise SchemaError(
+            f"{path}: sha256: {data['sha256'][:12]}… but {csv_path.name} has {digest[:12]}…; the CSV is not the one that was measured"
+        )
     rows = len(read_rows(csv_path)[1]) if rows is None else rows
     if rows != data["rows"]:
         raise SchemaError(f"{path}: rows: {data['rows']} but {csv_path.name} has {rows}")

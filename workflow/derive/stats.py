@@ -1,13 +1,13 @@
 """Resampling: boots, then the requests inside them; and the few estimators that the facts share.
 
-The unit of replication is the boot (one process, one engine). Arms that are compared share a boot number because they were alive together, and
-the prompts of a repeat are the same for all of them, so one draw serves every arm (paired resampling).
+The unit of replication is the boot (one process, one engine). Arms that are compared share a boot number because they were
+alive together, and the prompts of a repeat are the same for all of them, so one draw serves every arm (paired resampling).
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,16 +18,62 @@ BOOTS_SHOWN = 6
 
 
 @dataclass(frozen=True)
+class Selection:
+    """What a set of rows of one table stands for."""
+
+    lines: str
+    """Line numbers, `2-5,9`."""
+    boots: dict[tuple[str, str], int]
+    """(table family, stage) -> distinct boots."""
+    prompts: int
+    """Bit set of distinct prompts, 0 where rows are not requests."""
+
+
+@dataclass(frozen=True)
 class Weights:
     """How often each unit of replication stands in each resample: `matrix` [size, units], `unit` [rows] the unit of each row."""
 
     matrix: np.ndarray
     unit: np.ndarray
     names: tuple[tuple, ...]
+    """(stage, boot) or (stage, boot, repeat, content, input length, prompt) of each unit."""
+    bits: dict[tuple, int]
+    """Number of each prompt, shared by all tables of a derivation."""
+    _cache: dict = field(default_factory=dict, repr=False, compare=False)
 
     def sums(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Sum of `values` over the rows, in every resample [size]."""
         return self.matrix @ np.bincount(self.unit[rows], weights=values, minlength=self.matrix.shape[1])
+
+    def selection(self, table: Table, family: str, rows: np.ndarray) -> Selection:
+        """Lines, boots and prompts of some rows."""
+        key = rows.tobytes()
+        if key not in self._cache:
+            boots: dict[tuple[str, str], int] = {}
+            prompts = 0
+            if table.kind == "noise":
+                # Each comparison is two boots of one configuration: a repeat of its own.
+                boots[(family, "")] = len({table.columns["comparison"][i] for i in rows})
+            elif "boot" in table.columns:
+                names = {self.names[u] for u in self.unit[rows]}
+                for stage in {name[0] for name in names}:
+                    boots[(family, stage)] = len({name[1] for name in names if name[0] == stage})
+                for name in names:
+                    if len(name) > 2:
+                        prompts |= 1 << self.bits.setdefault((family, name[0], *name[2:]), len(self.bits))
+            self._cache[key] = Selection(ranges([table.lines[i] for i in rows]), boots, prompts)
+        return self._cache[key]
+
+
+def ranges(lines: list[int]) -> str:
+    """`2-5,9` for 2, 3, 4, 5, 9."""
+    parts: list[list[int]] = []
+    for line in sorted(set(lines)):
+        if parts and line == parts[-1][1] + 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
 @dataclass(frozen=True)
@@ -58,7 +104,7 @@ class Resampling:
         draws = self.rng("boots", family, stage).multinomial(max(count - 1, 1), np.full(count, 1 / count), size=self.resamples)
         return np.vstack([np.ones((1, count)), alone, draws])
 
-    def weights(self, table: Table, requests: bool) -> Weights:
+    def weights(self, table: Table, requests: bool, bits: dict[tuple, int]) -> Weights:
         """Units are boots, or with `requests` the prompts of each boot, drawn within prompt set, content and input length."""
         keys = ("stage", "boot", *(("repeat", "content", "asked_isl", "prompt_id") if requests else ()))
         columns = [table.columns.get(name, ("",) * len(table)) for name in keys]
@@ -83,11 +129,13 @@ class Resampling:
                     prompts.append(prompt)
             draws = {}
             for group, prompts in groups.items():
-                counts = self.rng("requests", family, *group).multinomial(len(prompts), np.full(len(prompts), 1 / len(prompts)), size=self.resamples)
+                counts = self.rng("requests", family, *group).multinomial(
+                    len(prompts), np.full(len(prompts), 1 / len(prompts)), size=self.resamples
+                )
                 draws |= {(*group, prompt): counts[:, i] for i, prompt in enumerate(prompts)}
             for place, (stage, _, *rest) in enumerate(names):
                 matrix[1 + self.boots_shown :, place] *= draws[(stage, *rest)]
-        return Weights(matrix, unit, names)
+        return Weights(matrix, unit, names, bits)
 
 
 def family_of(table: Table) -> str:

@@ -6,7 +6,7 @@ nothing else. Unit expressions travel as text; the algebra on them is pint's, re
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import pint
 
@@ -84,7 +84,7 @@ def registry() -> pint.UnitRegistry:
     return units
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parsed(unit: str) -> pint.Quantity:
     try:
         return registry().Quantity(1.0, registry().parse_units(unit))
@@ -98,17 +98,17 @@ def _text(quantity: pint.Quantity) -> str:
     return "" if text == "dimensionless" else text
 
 
-@lru_cache(maxsize=None)
+@cache
 def multiply(a: str, b: str) -> str:
     return _text(_parsed(a) * _parsed(b))
 
 
-@lru_cache(maxsize=None)
+@cache
 def divide(a: str, b: str) -> str:
     return _text(_parsed(a) / _parsed(b))
 
 
-@lru_cache(maxsize=None)
+@cache
 def factor(unit: str, target: str) -> float:
     """What a value in `unit` is multiplied by to be in `target`. Raises UnitError when they measure different things."""
     try:
@@ -117,7 +117,7 @@ def factor(unit: str, target: str) -> float:
         raise UnitError(f"{unit or 'a plain number'} is not {target or 'a plain number'}") from None
 
 
-@lru_cache(maxsize=None)
+@cache
 def timed(unit: str) -> bool:
     """True when a quantity of this unit comes off a clock."""
     return "[time]" in _parsed(unit).dimensionality

@@ -33,7 +33,7 @@ class Values:
     """CSV name -> its manifest."""
 
     @classmethod
-    def load(cls, path: Path | str) -> "Values":
+    def load(cls, path: Path | str) -> Values:
         """Read a values.json. Raises ValueError when the file is not one."""
         try:
             raw = json.loads(Path(path).read_text("utf8"))
@@ -44,7 +44,7 @@ class Values:
             raise ValueError(f"{path}: not a values.json ({error}); make one with `python -m workflow.derive`") from None
 
     @classmethod
-    def from_json(cls, raw: dict) -> "Values":
+    def from_json(cls, raw: dict) -> Values:
         facts = {key: Fact.from_json(key, data) for key, data in raw["facts"].items()}
         claims = {key: Claim.from_json(key, data) for key, data in raw["claims"].items()}
         return cls(raw["campaign"], facts, claims, raw["runs"])

@@ -11,7 +11,15 @@ ORDER = ("zh", "en", "code", "arith")
 @claim("accept.flat_over_batch", kind="flat")
 def flat_over_batch(read):
     """The accept length of the same requests is the same at every concurrency, within the bound."""
-    read.cite("accept.by_concurrency.min", "accept.by_concurrency.max", "accept.by_concurrency.span", "accept.by_concurrency.distinct_4gram_share", "lanes.least", "lanes.most", "lanes.levels")
+    read.cite(
+        "accept.by_concurrency.min",
+        "accept.by_concurrency.max",
+        "accept.by_concurrency.span",
+        "accept.by_concurrency.distinct_4gram_share",
+        "lanes.least",
+        "lanes.most",
+        "lanes.levels",
+    )
     found = keys(read)
     if len(found) < 2:
         read.unresolved("one concurrency only")

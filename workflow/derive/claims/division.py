@@ -20,9 +20,14 @@ def predicts(read):
 
 @claim("division.chooses_gamma", kind="bound", measure="relative gap")
 def chooses_gamma(read):
-    """The block size that the division chooses from one run at the largest block size serves within the bound of the best one, for every content."""
+    """The block size that the division chooses from one run at the largest serves within the bound of the best, for every content."""
     keys = read.present(f"division.{content}.regret" for content in DECLARED["one_content"])
-    read.cite("division.all.chosen_gamma", "division.all.regret", "window.all.best_gamma", *(key.replace("regret", "chosen_gamma") for key in keys))
+    read.cite(
+        "division.all.chosen_gamma",
+        "division.all.regret",
+        "window.all.best_gamma",
+        *(key.replace("regret", "chosen_gamma") for key in keys),
+    )
     worst = max(keys, key=lambda key: read[key].value)
     return within(read[worst], read.threshold("division.chooses_gamma")), read.floor
 

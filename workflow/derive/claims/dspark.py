@@ -7,8 +7,17 @@ from workflow.derive.registry import claim
 @claim("dspark.serial_draft_cheap", kind="bound")
 def serial_draft_cheap(read):
     """Drafting, its serial part included, takes less than the bound's share of a round."""
-    read.cite("dspark.verify_share", "dspark.commit_share", "dspark.round.draft_ms", "dspark.round.verify_ms", "dspark.round.commit_ms", "dspark.round.total_ms", "dspark.markov_share",
-              "dspark.plain_ms", "lanes.gamma")  # fmt: skip
+    read.cite(
+        "dspark.verify_share",
+        "dspark.commit_share",
+        "dspark.round.draft_ms",
+        "dspark.round.verify_ms",
+        "dspark.round.commit_ms",
+        "dspark.round.total_ms",
+        "dspark.markov_share",
+        "dspark.plain_ms",
+        "lanes.gamma",
+    )
     return below(read["dspark.draft_share"], read.threshold("dspark.serial_draft_cheap"))
 
 

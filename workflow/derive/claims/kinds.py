@@ -1,7 +1,7 @@
 """The kinds of claims: each turns facts into a margin, above 0 on the side that holds.
 
-Margins of ratios are logarithms, so that twice as fast and twice as slow stand equally far from even. What a margin may be off by is found by the
-caller: the A/A noise of every clocked fact, and the resampled interval of the margin.
+Margins of ratios are logarithms, so that twice as fast and twice as slow stand equally far from even. What a margin may be
+off by is found by the caller: the A/A noise of every clocked fact, and the resampled interval of the margin.
 """
 
 from __future__ import annotations

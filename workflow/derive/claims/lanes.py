@@ -8,15 +8,33 @@ from workflow.derive.sample import greatest, least
 
 def cite(read) -> None:
     names = ("tpot_ms", "output_throughput", "ttft_ms")
-    read.cite("lanes.most", "lanes.least", "lanes.levels", "lanes.gamma", "lanes.crossover", "lanes.first_loss", "lanes.distinct_4gram_share", "lanes.at_one.ratio",
-              "lanes.at_most.ratio", *(f"lanes.at_{place}.{lane}.{name}" for place in ("one", "most") for lane in DECLARED["lane"] for name in names))  # fmt: skip
+    read.cite(
+        "lanes.most",
+        "lanes.least",
+        "lanes.levels",
+        "lanes.gamma",
+        "lanes.crossover",
+        "lanes.first_loss",
+        "lanes.distinct_4gram_share",
+        "lanes.at_one.ratio",
+        "lanes.at_most.ratio",
+        *(f"lanes.at_{place}.{lane}.{name}" for place in ("one", "most") for lane in DECLARED["lane"] for name in names),
+    )
 
 
 @claim("lanes.best_absolute", kind="superlative")
 def best_absolute(read):
-    """One lane (plain, DSpark or MTP, each at its best block size) serves more tokens/s than the other lanes, one request at a time, all contents."""
-    read.cite("lanes.best_at_one.lane", "lanes.best_at_one.gamma", "lanes.best_at_one.tokens_per_s", "lanes.best_at_most.lane", "lanes.best_at_most.output_throughput",
-              "window.all.plain.tpot_ms", "window.all.best_tpot_ms", "window.all.distinct_4gram_share")  # fmt: skip
+    """One lane, at its best block size, serves more tokens/s than the other lanes, one request at a time, all contents."""
+    read.cite(
+        "lanes.best_at_one.lane",
+        "lanes.best_at_one.gamma",
+        "lanes.best_at_one.tokens_per_s",
+        "lanes.best_at_most.lane",
+        "lanes.best_at_most.output_throughput",
+        "window.all.plain.tpot_ms",
+        "window.all.best_tpot_ms",
+        "window.all.distinct_4gram_share",
+    )
     lanes: dict[str, list] = {}
     for key in read.present(every_arm()):
         arm = key.split(".")[2]

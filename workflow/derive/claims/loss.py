@@ -9,8 +9,20 @@ from workflow.derive.sample import Sample, greatest
 
 
 def cite(read) -> None:
-    read.cite("loss.from_isl", "loss.to_isl", "loss.from_ms", "loss.to_ms", "loss.e2e_ratio", "loss.total_ms", "loss.shares_sum", *(f"loss.{part}_ms" for part in PARTS),
-              *(f"loss.{part}_share" for part in PARTS), "loss.whatif.step", "loss.whatif.accept", "loss.whatif.prefill")  # fmt: skip
+    read.cite(
+        "loss.from_isl",
+        "loss.to_isl",
+        "loss.from_ms",
+        "loss.to_ms",
+        "loss.e2e_ratio",
+        "loss.total_ms",
+        "loss.shares_sum",
+        *(f"loss.{part}_ms" for part in PARTS),
+        *(f"loss.{part}_share" for part in PARTS),
+        "loss.whatif.step",
+        "loss.whatif.accept",
+        "loss.whatif.prefill",
+    )
 
 
 @claim("loss.closes", kind="sum", measure="share")

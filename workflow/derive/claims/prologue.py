@@ -37,5 +37,18 @@ def largest_loss(read):
 
 
 def cite(read, which: str) -> None:
-    names = ("ratio", "accept_factor", "step_factor", "label", "lane", "content", "gamma", "concurrency", "isl", "tpot_ms", "plain_tpot_ms", "distinct_4gram_share")
+    names = (
+        "ratio",
+        "accept_factor",
+        "step_factor",
+        "label",
+        "lane",
+        "content",
+        "gamma",
+        "concurrency",
+        "isl",
+        "tpot_ms",
+        "plain_tpot_ms",
+        "distinct_4gram_share",
+    )
     read.cite(*(f"prologue.{which}.{name}" for name in names))

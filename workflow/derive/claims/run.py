@@ -9,7 +9,10 @@ SPECULATIVE = DECLARED["arm"]
 @claim("run.{content}.verdict", kind="direction")
 def verdict(read, content):
     """The fastest speculative arm beats plain decoding, one request at a time; where it fails: do not speculate."""
-    read.cite(*(f"run.{content}.{name}" for name in ("lane", "gamma", "speedup", "tpot_ms", "plain_tpot_ms")), f"window.{content}.distinct_4gram_share")
+    read.cite(
+        *(f"run.{content}.{name}" for name in ("lane", "gamma", "speedup", "tpot_ms", "plain_tpot_ms")),
+        f"window.{content}.distinct_4gram_share",
+    )
     best = read.largest(f"window.{content}.{arm}.speedup" for arm in SPECULATIVE)
     return above(read[best])
 

@@ -7,9 +7,23 @@ from workflow.derive.registry import DECLARED, claim
 
 def cite(read) -> None:
     names = ("output_throughput", "per_request_tokens_per_s", "ttft_ms", "tpot_ms", "achieved", "step_ms", "tokens_per_step")
-    read.cite("scale.gain", *(f"scale.{lane}.{name}" for lane in DECLARED["lane"] for name in
-                              ("knee", "knee_tied", "max_throughput", "max_at", "gain", "tokens_per_step_gain", "step_gain",
-                               *(f"at_{place}.{measure}" for place in ("one", "knee", "most") for measure in names))))  # fmt: skip
+    read.cite(
+        "scale.gain",
+        *(
+            f"scale.{lane}.{name}"
+            for lane in DECLARED["lane"]
+            for name in (
+                "knee",
+                "knee_tied",
+                "max_throughput",
+                "max_at",
+                "gain",
+                "tokens_per_step_gain",
+                "step_gain",
+                *(f"at_{place}.{measure}" for place in ("one", "knee", "most") for measure in names),
+            )
+        ),
+    )
 
 
 @claim("scale.knee", kind="superlative")
@@ -35,6 +49,6 @@ def achieved_enough(read):
 
 @claim("scale.step_identity", kind="product", measure="relative gap")
 def step_identity(read):
-    """The throughput recomputed from the step rows equals the client's within the bound: an identity that checks the bookkeeping, not a prediction."""
+    """The throughput recomputed from the step rows equals the client's within the bound: an identity, not a prediction."""
     cite(read)
     return within(read["scale.identity_gap"], read.threshold("scale.step_identity"))

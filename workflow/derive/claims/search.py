@@ -14,5 +14,13 @@ def boot_dominates(read):
 @claim("search.winner_confirmed", kind="direction")
 def winner_confirmed(read):
     """The winner beats the base again on boots that had no part in choosing it."""
-    read.cite("search.winner", "search.winner_gamma", "search.base_gamma", "search.winner_ratio", "search.detectable", "search.concurrency", "search.boots")
+    read.cite(
+        "search.winner",
+        "search.winner_gamma",
+        "search.base_gamma",
+        "search.winner_ratio",
+        "search.detectable",
+        "search.concurrency",
+        "search.boots",
+    )
     return above(read["search.confirm_ratio"])

@@ -12,9 +12,19 @@ def rates(read) -> dict[int, Sample]:
 
 
 def cite(read) -> None:
-    read.cite("window.all.best_gamma", "window.all.best_speedup", "window.all.best_tpot_ms", "window.all.plain.tpot_ms", "window.all.tied_gammas", "window.detectable",
-              "window.all.distinct_4gram_share", "window.widest_gamma", "window.narrowest_gamma", "window.gammas_count",
-              *(f"window.all.{place}.{name}" for place in ("at_best", "at_widest", "at_narrowest") for name in SPECULATIVE))  # fmt: skip
+    read.cite(
+        "window.all.best_gamma",
+        "window.all.best_speedup",
+        "window.all.best_tpot_ms",
+        "window.all.plain.tpot_ms",
+        "window.all.tied_gammas",
+        "window.detectable",
+        "window.all.distinct_4gram_share",
+        "window.widest_gamma",
+        "window.narrowest_gamma",
+        "window.gammas_count",
+        *(f"window.all.{place}.{name}" for place in ("at_best", "at_widest", "at_narrowest") for name in SPECULATIVE),
+    )
 
 
 @claim("window.interior_optimum", kind="superlative")
@@ -72,6 +82,12 @@ def accept_sublinear(read):
 @claim("window.spec_pays.{content}", kind="direction")
 def spec_pays(read, content):
     """DSpark at its best block size beats plain decoding on this content, one request at a time."""
-    read.cite(f"window.{content}.best_gamma", f"window.{content}.best_speedup", f"window.{content}.best_tpot_ms", f"window.{content}.plain.tpot_ms",
-              f"window.{content}.distinct_4gram_share", f"window.{content}.tied_gammas")  # fmt: skip
+    read.cite(
+        f"window.{content}.best_gamma",
+        f"window.{content}.best_speedup",
+        f"window.{content}.best_tpot_ms",
+        f"window.{content}.plain.tpot_ms",
+        f"window.{content}.distinct_4gram_share",
+        f"window.{content}.tied_gammas",
+    )
     return above(read[read.largest(f"window.{content}.g{gamma}.speedup" for gamma in DECLARED["gamma"])])

@@ -17,7 +17,7 @@ def noise_of(read, ratio: Sample) -> float:
     """How far the logarithm of a ratio may be off: half its interval, at least the A/A noise."""
     logarithm = ratio.log()
     drawn = interval(logarithm.values, read.derivation.level)
-    return max(floor_of(read), *([(drawn[1] - drawn[0]) / 2] if drawn else []))
+    return max([floor_of(read), *([(drawn[1] - drawn[0]) / 2] if drawn else [])])
 
 
 def beyond_noise(read, ratio: Sample) -> int:

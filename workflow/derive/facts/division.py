@@ -41,7 +41,10 @@ def verify_mixture(read, content: str, arm: str) -> Sample:
         shares[width] = some.count("round") / total
         times[width] = some.sum("verify_ms") / some.count("round")
     # A width that a single boot lacks counts nothing there.
-    return division.mixture_ms({w: Sample(np.nan_to_num(s.values)) for w, s in shares.items()}, {w: Sample(np.nan_to_num(t.values), t.unit) for w, t in times.items()})
+    return division.mixture_ms(
+        {w: Sample(np.nan_to_num(s.values)) for w, s in shares.items()},
+        {w: Sample(np.nan_to_num(t.values), t.unit) for w, t in times.items()},
+    )
 
 
 def boots_of(read, content: str, gamma: int) -> int:
@@ -56,8 +59,8 @@ def boots_of(read, content: str, gamma: int) -> int:
 def across(read, content: str, gamma: int, other_texts: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Predicted and measured speedup for every ordered pair of different boots [pairs].
 
-    The times come from the first boot of the pair, the clock that tests them from the second. τ is counted on the texts that are predicted, or with
-    `other_texts` on those of the first boot, so that which prompts were drawn is part of the error.
+    The times come from the first boot of the pair, the clock that tests them from the second. τ is counted on the texts that
+    are predicted, or with `other_texts` on those of the first boot, so that which prompts were drawn is part of the error.
     """
     count = boots_of(read, content, gamma)
     cell = {name: sample.values[1 : 1 + count] for name, sample in terms(read, content, gamma).items()}

@@ -94,10 +94,11 @@ def place(name: str):
 for name, words in {"one": "smallest", "most": "largest"}.items():
     measures.alias(f"lanes.at_{name}.{{lane}}", tuple(COLUMNS), place(name), f"the value at the {words} concurrency")
 
-    @fact(f"lanes.at_{name}.ratio", kind="ratio")
-    def ratio_at(read, _place=place(name)):
-        """speculative output tokens/s / plain output tokens/s at that concurrency"""
-        return read[f"{_place(read)}.ratio"]
+
+@fact("lanes.at_{level}.ratio", kind="ratio", level=tuple(AT))
+def ratio_at(read, level):
+    """speculative output tokens/s / plain output tokens/s at that concurrency"""
+    return read[f"{place(level)(read)}.ratio"]
 
 
 def every_arm() -> list[str]:

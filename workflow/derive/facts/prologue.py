@@ -128,8 +128,17 @@ class Comparison:
 def window_comparison(content: str, arm: str) -> Comparison:
     gamma = 1 if arm == "mtp" else int(arm[1:])
     prefix = f"window.{content}"
-    return Comparison("window", lane_of(arm), f"{prefix}.{arm}.speedup", f"{prefix}.{arm}.tpot_ms", f"{prefix}.plain.tpot_ms", f"{prefix}.distinct_4gram_share",
-                      {"content": content, "arm": arm}, content, gamma)  # fmt: skip
+    return Comparison(
+        "window",
+        lane_of(arm),
+        f"{prefix}.{arm}.speedup",
+        f"{prefix}.{arm}.tpot_ms",
+        f"{prefix}.plain.tpot_ms",
+        f"{prefix}.distinct_4gram_share",
+        {"content": content, "arm": arm},
+        content,
+        gamma,
+    )
 
 
 def groups(read) -> list[list[Comparison]]:
@@ -138,12 +147,41 @@ def groups(read) -> list[list[Comparison]]:
     gamma = round(read["lanes.gamma"].value) if read.has("lanes.gamma") else None
     for n in read.derivation.domains["concurrency"]:
         prefix = f"lanes.c{n}"
-        found.append([Comparison("concurrency", "dspark", f"{prefix}.ratio", f"{prefix}.dspark.tpot_ms", f"{prefix}.plain.tpot_ms", "lanes.distinct_4gram_share",
-                                 {"lane": "dspark", "max_concurrency": n}, None, gamma, n)])  # fmt: skip
+        found.append(
+            [
+                Comparison(
+                    "concurrency",
+                    "dspark",
+                    f"{prefix}.ratio",
+                    f"{prefix}.dspark.tpot_ms",
+                    f"{prefix}.plain.tpot_ms",
+                    "lanes.distinct_4gram_share",
+                    {"lane": "dspark", "max_concurrency": n},
+                    None,
+                    gamma,
+                    n,
+                )
+            ]
+        )
     for i in read.derivation.domains["isl"]:
         prefix = f"isl.i{i}"
-        found.append([Comparison("isl", "dspark", f"{prefix}.dspark.speedup", f"{prefix}.dspark.tpot_ms", f"{prefix}.plain.tpot_ms", "isl.distinct_4gram_share",
-                                 {"lane": "dspark", "isl": i}, None, gamma, 1, i)])  # fmt: skip
+        found.append(
+            [
+                Comparison(
+                    "isl",
+                    "dspark",
+                    f"{prefix}.dspark.speedup",
+                    f"{prefix}.dspark.tpot_ms",
+                    f"{prefix}.plain.tpot_ms",
+                    "isl.distinct_4gram_share",
+                    {"lane": "dspark", "isl": i},
+                    None,
+                    gamma,
+                    1,
+                    i,
+                )
+            ]
+        )
     present = [[c for c in group if read.has(c.ratio)] for group in found]
     if not any(present):
         raise Missing("no sweep of this campaign compares speculation with plain decoding")

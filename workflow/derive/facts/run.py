@@ -24,7 +24,11 @@ def measured(read):
 
 def all_points(read, family):
     """Every point of a family, failed ones included."""
-    return read.points(family, stage=tuple(read.campaign.find("points", family).distinct("stage")), status=("ok", "oom", "crash", "timeout", "skipped", "rejected"))
+    return read.points(
+        family,
+        stage=tuple(read.campaign.find("points", family).distinct("stage")),
+        status=("ok", "oom", "crash", "timeout", "skipped", "rejected"),
+    )
 
 
 @fact("run.commit", kind="label")
@@ -108,5 +112,3 @@ def lossless_differing(read):
 def thresholds(read):
     """whether thresholds.yaml is the file that stood there when the rows were measured"""
     return "unchanged" if read.manifest("thresholds_sha256") == thresholds_digest() else "changed"
-
-

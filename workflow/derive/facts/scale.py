@@ -1,6 +1,5 @@
 """Where to stop: throughput, latency and the cost of a step as concurrency grows."""
 
-
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import tied
 from workflow.derive.registry import DECLARED, fact
@@ -14,7 +13,12 @@ def points(read, lane: str, concurrency: int):
     return read.points("concurrency", lane=lane, max_concurrency=concurrency)
 
 
-measures.alias("scale.{lane}.c{concurrency}", FROM_LANES, lambda read, lane, concurrency: f"lanes.c{concurrency}.{lane}", "the lane's value at one concurrency")
+measures.alias(
+    "scale.{lane}.c{concurrency}",
+    FROM_LANES,
+    lambda read, lane, concurrency: f"lanes.c{concurrency}.{lane}",
+    "the lane's value at one concurrency",
+)
 
 
 @fact("scale.{lane}.c{concurrency}.per_request_tokens_per_s", kind="rate", unit="token/s")
@@ -160,7 +164,13 @@ def identity(read, lane, concurrency):
     """mean running x committed a row / mean step x share of wall in steps x output / committed: an identity, not a prediction"""
     rows, prefix = decode_steps(read, lane, concurrency), f"scale.{lane}.c{concurrency}"
     step_time = rows.sum("step_ms") / rows.count("step")
-    return read[f"{prefix}.running"] * read[f"{prefix}.committed_per_row"] / step_time * read[f"{prefix}.step_share"] * read[f"{prefix}.output_per_committed"]
+    return (
+        read[f"{prefix}.running"]
+        * read[f"{prefix}.committed_per_row"]
+        / step_time
+        * read[f"{prefix}.step_share"]
+        * read[f"{prefix}.output_per_committed"]
+    )
 
 
 @fact("scale.identity_gap", kind="percent", unit="percent", status="computed")

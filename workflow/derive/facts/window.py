@@ -9,7 +9,18 @@ from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
 ONE_CONTENT = DECLARED["one_content"]
-SPECULATIVE = ("accept_length", "emitted_per_round", "accept_rate", "step_ms", "draft_ms", "verify_ms", "commit_ms", "tpot_ms", "tokens_per_s", "speedup")
+SPECULATIVE = (
+    "accept_length",
+    "emitted_per_round",
+    "accept_rate",
+    "step_ms",
+    "draft_ms",
+    "verify_ms",
+    "commit_ms",
+    "tpot_ms",
+    "tokens_per_s",
+    "speedup",
+)
 
 
 def arms(content: str, what: str) -> list[str]:
@@ -180,10 +191,21 @@ def detectable(read):
     return math.expm1(noise_of(read, read[keys[0]] / read[keys[1]]))
 
 
-measures.alias("window.{content}.at_best", SPECULATIVE, lambda read, content: f"window.{content}.g{best(read, content)}", "the value at the content's best block size")
 measures.alias(
-    "window.{content}.at_widest", SPECULATIVE, lambda read, content: f"window.{content}.g{round(read['window.widest_gamma'].value)}", "the value at the largest block size"
+    "window.{content}.at_best",
+    SPECULATIVE,
+    lambda read, content: f"window.{content}.g{best(read, content)}",
+    "the value at the content's best block size",
 )
 measures.alias(
-    "window.{content}.at_narrowest", SPECULATIVE, lambda read, content: f"window.{content}.g{round(read['window.narrowest_gamma'].value)}", "the value at the smallest block size"
+    "window.{content}.at_widest",
+    SPECULATIVE,
+    lambda read, content: f"window.{content}.g{round(read['window.widest_gamma'].value)}",
+    "the value at the largest block size",
+)
+measures.alias(
+    "window.{content}.at_narrowest",
+    SPECULATIVE,
+    lambda read, content: f"window.{content}.g{round(read['window.narrowest_gamma'].value)}",
+    "the value at the smallest block size",
 )
