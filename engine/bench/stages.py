@@ -15,8 +15,8 @@ class Window:
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     mtp: bool = True
     isl: int = 128
-    osl: int = 64
-    num_prompts: int = 4
+    osl: int = 48
+    num_prompts: int = 3
     repeats: int = 2
 
 
@@ -27,7 +27,7 @@ class Isl:
     content: str = "code"
     block_size: int = 3
     ladder: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
-    osl: int = 48
+    osl: int = 40
     num_prompts: int = 2
     repeats: int = 2
 
@@ -38,9 +38,9 @@ class Concurrency:
 
     block_size: int = 3
     levels: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
-    isl: int = 128
-    osl: int = 32
-    num_prompts: int = 48
+    isl: int = 64
+    osl: int = 24
+    num_prompts: int = 32
     repeats: int = 2
 
 
@@ -53,9 +53,9 @@ class Search:
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     mtp: bool = False
     max_concurrency: int = 4
-    isl: int = 128
-    osl: int = 32
-    num_prompts: int = 16
+    isl: int = 64
+    osl: int = 24
+    num_prompts: int = 12
     aa_pairs: int = 4
     passes: int = 2
     window_repeats: int = 2
@@ -68,7 +68,7 @@ SWEEPS = ("window", "isl", "concurrency")
 
 SMOKE: dict[str, Stage] = {
     "search": Search(block_sizes=(1, 3), osl=8, isl=32, num_prompts=4, max_concurrency=2, aa_pairs=2, passes=1, window_repeats=2, confirm_pairs=2),
-    "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1),
-    "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1),
+    "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1),
+    "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
 }
