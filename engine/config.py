@@ -54,7 +54,7 @@ class ModelConfig:
     mask_token_id: int = 3
 
     @classmethod
-    def load(cls, path: Path) -> "ModelConfig":
+    def load(cls, path: Path) -> ModelConfig:
         """Read the keys this class knows from a JSON file; others (training notes) are ignored."""
         if not path.is_file():
             raise ConfigError(f"{path}: model config not found; run `python -m engine.train` or point --weights at a folder that has it")
@@ -99,7 +99,7 @@ class DraftConfig:
     """Layers whose residual output is tapped, 0-based."""
 
     @classmethod
-    def load(cls, path: Path) -> "DraftConfig":
+    def load(cls, path: Path) -> DraftConfig:
         if not path.is_file():
             raise ConfigError(f"{path}: drafter config not found; train that drafter with `python -m engine.train` or choose --lane plain")
         raw = json.loads(path.read_text("utf8"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence as Rows
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -160,7 +161,7 @@ class Engine:
             setattr(self, name, None)
         self._sequences.clear()
 
-    def __enter__(self) -> "Engine":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:

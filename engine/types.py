@@ -16,7 +16,7 @@ class Request:
 
     request_id: str
     prompt_ids: tuple[int, ...]
-    sampling: SamplingParams = SamplingParams()
+    sampling: SamplingParams = field(default_factory=SamplingParams)
     trace: bool = False
     """Keep a `RoundRecord` of every round; costs extra softmaxes, so throughput runs leave it off."""
 

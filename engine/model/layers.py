@@ -166,7 +166,7 @@ class AttentionMixer:
         self.k_norm = take("k_norm.weight", self.dim, dtype=torch.float32)
         self.linears = (self.in_proj, self.out)
 
-    def with_kv_projection(self) -> "AttentionMixer":
+    def with_kv_projection(self) -> AttentionMixer:
         """Also pack the key and value rows alone, for drafters that inject context."""
         self.kv_proj = self.ops.linear(self.kv_weight.contiguous())
         self.linears = (*self.linears, self.kv_proj)

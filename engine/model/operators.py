@@ -44,6 +44,6 @@ class Operators(SimpleNamespace):
     """One attribute an operator; looking them up again in the step loop would cost a dictionary walk a call."""
 
     @classmethod
-    def resolve(cls, tensor: Tensor) -> "Operators":
+    def resolve(cls, tensor: Tensor) -> Operators:
         """Callables for tensors that live where `tensor` lives; LookupError names what is missing."""
         return cls(**{name: resolve(name, tensor) for name in NAMES})

@@ -16,7 +16,7 @@ class Tokenizer:
         self.bos_token_id = bos_token_id
 
     @classmethod
-    def load(cls, folder: Path, bos_token_id: int = 1) -> "Tokenizer":
+    def load(cls, folder: Path, bos_token_id: int = 1) -> Tokenizer:
         """Read `tokenizer.json` of a weights folder; raises `ConfigError` when it is not there."""
         from tokenizers import Tokenizer as Inner  # heavy import, only where text is handled
 

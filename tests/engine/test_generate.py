@@ -8,9 +8,9 @@ import pytest
 
 from engine.config import WEIGHTS
 from engine.generate import main
+from engine.model.tokenizer import Tokenizer
 
 from .conftest import boot, requests
-from engine.model.tokenizer import Tokenizer
 
 
 @pytest.fixture(scope="module")

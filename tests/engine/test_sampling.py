@@ -6,7 +6,7 @@ import pytest
 import torch
 from scipy import stats
 
-from engine.batch import Batch, int64
+from engine.batch import Batch
 from engine.config import SamplingParams
 from engine.draft.base import Draft
 from engine.model.operators import Operators
