@@ -27,7 +27,7 @@ class Machine:
     isa: tuple[str, ...]
 
     @classmethod
-    def read(cls) -> "Machine":
+    def read(cls) -> Machine:
         fields: dict[str, str] = {}
         if CPUINFO.exists():
             for line in CPUINFO.read_text("utf8", errors="replace").splitlines():
@@ -62,7 +62,7 @@ class Ticks:
     steal_s: float
 
     @classmethod
-    def read(cls, cpu: int) -> "Ticks | None":
+    def read(cls, cpu: int) -> Ticks | None:
         """None where the system does not say."""
         if not STAT.exists():
             return None

@@ -34,7 +34,9 @@ def git_state(root: Path = ROOT) -> tuple[str | None, bool | None]:
     """(commit, dirty) of the checkout; (None, None) outside a repository or without git."""
     try:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
-        changed = subprocess.run(["git", "status", "--porcelain", "--untracked-files=no"], cwd=root, capture_output=True, text=True, check=True).stdout
+        changed = subprocess.run(
+            ["git", "status", "--porcelain", "--untracked-files=no"], cwd=root, capture_output=True, text=True, check=True
+        ).stdout
     except (OSError, subprocess.CalledProcessError):
         return None, None
     return commit, bool(changed.strip())
@@ -90,9 +92,13 @@ def model_section(weights: Path, info: dict[str, dict]) -> dict:
     return {
         "name": model_name(config),
         **size_of(weights / "target.safetensors"),
-        "layers": len(config.layer_types), "kda_layers": len(config.kda_layers), "attention_layers": len(config.attention_layers),
-        "hidden_size": config.hidden_size, "vocab_size": config.vocab_size,
-        "state_bytes": pools["state_bytes_per_slot"], "kv_bytes_per_token": pools["kv_bytes_per_token"],
+        "layers": len(config.layer_types),
+        "kda_layers": len(config.kda_layers),
+        "attention_layers": len(config.attention_layers),
+        "hidden_size": config.hidden_size,
+        "vocab_size": config.vocab_size,
+        "state_bytes": pools["state_bytes_per_slot"],
+        "kv_bytes_per_token": pools["kv_bytes_per_token"],
         "drafters": drafters,
     }
 
@@ -107,10 +113,18 @@ def weights_hashes(weights: Path) -> dict[str, str]:
     return {path.name: sha256(path.read_bytes()) for path in sorted(weights.glob("*.safetensors"))}
 
 
-def machine_section(machine: Machine, cpu: int | None, load_start: Sequence[float], load_end: Sequence[float], steal: float | None, other: float | None) -> dict:
+def machine_section(
+    machine: Machine, cpu: int | None, load_start: Sequence[float], load_end: Sequence[float], steal: float | None, other: float | None
+) -> dict:
     return {
-        **asdict(machine), "isa": list(machine.isa), "host": machine.host, "pinned_cpu": cpu,
-        "load_average_start": list(load_start), "load_average_end": list(load_end), "steal_share": steal, "other_share": other,
+        **asdict(machine),
+        "isa": list(machine.isa),
+        "host": machine.host,
+        "pinned_cpu": cpu,
+        "load_average_start": list(load_start),
+        "load_average_end": list(load_end),
+        "steal_share": steal,
+        "other_share": other,
     }
 
 

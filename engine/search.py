@@ -55,11 +55,21 @@ def noise_rows(points: Sequence[Row], campaign: str) -> list[Row]:
     rows: list[Row] = []
     for metric in NOISE_METRICS:
         for number, (a, b, value_a, value_b) in enumerate(pair_values(points, "aa", ("base-a", "base-b"), metric).values()):
-            rows.append({
-                "campaign": campaign, "comparison": number, "repeat": a["repeat"], "label_a": a["label"], "label_b": b["label"],
-                "boot_id_a": a["boot_id"], "boot_id_b": b["boot_id"], "metric": metric, "value_a": value_a, "value_b": value_b,
-                "log_ratio": math.log(value_b / value_a),
-            })
+            rows.append(
+                {
+                    "campaign": campaign,
+                    "comparison": number,
+                    "repeat": a["repeat"],
+                    "label_a": a["label"],
+                    "label_b": b["label"],
+                    "boot_id_a": a["boot_id"],
+                    "boot_id_b": b["boot_id"],
+                    "metric": metric,
+                    "value_a": value_a,
+                    "value_b": value_b,
+                    "log_ratio": math.log(value_b / value_a),
+                }
+            )
     return rows
 
 
@@ -98,7 +108,13 @@ class Verdict:
     throughput_ratio: float
 
     def as_dict(self, note: str | None = None) -> dict:
-        described = {"label": self.arm.label, "lane": self.arm.lane, "block_size": self.arm.block_size, **self.comparison.as_dict(), "decode_throughput_ratio": self.throughput_ratio}
+        described = {
+            "label": self.arm.label,
+            "lane": self.arm.lane,
+            "block_size": self.arm.block_size,
+            **self.comparison.as_dict(),
+            "decode_throughput_ratio": self.throughput_ratio,
+        }
         return {**described, "note": note} if note else described
 
     def line(self) -> str:
@@ -129,7 +145,9 @@ def confirm(points: Sequence[Row], winner: Arm, aa: Sequence[float]) -> Verdict 
 def decided(stage: Search, verdicts: Sequence[Verdict], spread: Spread, winner: Arm | None, fresh: Verdict | None) -> dict:
     """The `search` section of the manifest."""
     return {
-        "metric": METRIC, "base": f"dspark-g{stage.block_size}", **({"winner": winner.label} if winner else {}),
+        "metric": METRIC,
+        "base": f"dspark-g{stage.block_size}",
+        **({"winner": winner.label} if winner else {}),
         **({} if math.isnan(spread.sd) else {"noise_log_sd": spread.sd}),
         "candidates": [verdict.as_dict() for verdict in verdicts],
         "confirm": fresh.as_dict("fresh boots and prompts") if fresh else None,
@@ -151,7 +169,9 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         noise = noise_rows(points, campaign.name)
         aa = [row["log_ratio"] for row in noise if row["metric"] == METRIC]
         if aa:
-            progress.say(f"base against base: {len(aa)} pairs of boots, largest difference {100 * math.expm1(max(map(abs, aa))):.2f} % of TPOT")
+            progress.say(
+                f"base against base: {len(aa)} pairs of boots, largest difference {100 * math.expm1(max(map(abs, aa))):.2f} % of TPOT"
+            )
         session.run(plans.search_window(stage))
         verdicts, spread = judge(points, stage, aa)
         for verdict in verdicts:
@@ -173,7 +193,9 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = flags(f"python -m {PROGRAM}", "Measure the noise, search the verify window at one matched load, confirm the winner. Times are wall-clock.")
+    parser = flags(
+        f"python -m {PROGRAM}", "Measure the noise, search the verify window at one matched load, confirm the winner. Times are wall-clock."
+    )
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

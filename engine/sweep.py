@@ -38,8 +38,12 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
-    parser = flags(f"python -m {PROGRAM}", "Measure one sweep of a campaign. Times are wall-clock; units stand in the column names of the CSVs.")
-    parser.add_argument("--sweep", required=True, choices=SWEEPS, help="window: block size by content; isl: input length; concurrency: requests in flight")
+    parser = flags(
+        f"python -m {PROGRAM}", "Measure one sweep of a campaign. Times are wall-clock; units stand in the column names of the CSVs."
+    )
+    parser.add_argument(
+        "--sweep", required=True, choices=SWEEPS, help="window: block size by content; isl: input length; concurrency: requests in flight"
+    )
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

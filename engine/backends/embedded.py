@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 from engine.config import ConfigError, EngineConfig
 
@@ -41,7 +41,7 @@ class EmbeddedBackend:
         self.boot_s = 0.0
         self.started = time.perf_counter()
         self.buffer = b""
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 closed by stop()
         environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(config.threads))}
         command = [*worker, *(["--cpu", str(cpu)] if cpu is not None else [])]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment)
@@ -121,7 +121,7 @@ class EmbeddedBackend:
         self.process.stdout.close()
         self.errors.close()
 
-    def __enter__(self) -> "EmbeddedBackend":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -42,8 +42,12 @@ class Campaign:
         """The settings of one stage as they ran, for the manifest."""
         engine = {name: value for name, value in asdict(self.engine).items() if name not in ("weights", "lane", "block_size")}
         return {
-            "stage": stage, **json.loads(json.dumps(asdict(self.stages[stage]))), "threads": self.threads, "seed": self.seed,
-            "temperature": self.temperature, "engine": engine,
+            "stage": stage,
+            **json.loads(json.dumps(asdict(self.stages[stage]))),
+            "threads": self.threads,
+            "seed": self.seed,
+            "temperature": self.temperature,
+            "engine": engine,
         }
 
 
@@ -68,8 +72,16 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     folder = weights or (folder if folder.is_absolute() else ROOT / folder)
     engine = EngineConfig(weights=folder, threads=measure["threads"], seed=measure["seed"], **settings)
     return Campaign(
-        path=path, name=document["name"], backend=document["backend"], preset=chosen, threads=measure["threads"], cpu=measure.get("cpu"),
-        seed=measure["seed"], temperature=float(measure.get("temperature", 0.0)), engine=engine, stages=stages,
+        path=path,
+        name=document["name"],
+        backend=document["backend"],
+        preset=chosen,
+        threads=measure["threads"],
+        cpu=measure.get("cpu"),
+        seed=measure["seed"],
+        temperature=float(measure.get("temperature", 0.0)),
+        engine=engine,
+        stages=stages,
     )
 
 
@@ -115,6 +127,8 @@ def cross_check(path: Path, name: str, stage: Stage) -> None:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
     if isinstance(stage, Search):
         if stage.max_concurrency > stage.num_prompts:
-            raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many prompts; num_prompts is {stage.num_prompts}")
+            raise ConfigError(
+                f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many prompts; num_prompts is {stage.num_prompts}"
+            )
         if stage.block_size not in stage.block_sizes:
             raise ConfigError(f"{where}.block_size: the base {stage.block_size} must be among block_sizes {list(stage.block_sizes)}")

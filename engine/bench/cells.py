@@ -51,9 +51,9 @@ class Cell:
         return None if self.workload.content in ("arith", "mixed") else self.isl
 
     @property
-    def shape(self) -> tuple[int, int, str]:
-        """What a warm-up must have run once in a boot."""
-        return (self.isl, self.max_concurrency, "short" if self.workload.content == "arith" else "full")
+    def shape(self) -> tuple[int, int]:
+        """What a warm-up must have run once in a boot: input length and requests in flight."""
+        return (self.isl, self.max_concurrency)
 
 
 @dataclass(frozen=True)

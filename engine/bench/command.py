@@ -33,7 +33,9 @@ def flags(program: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--campaign", required=True, type=Path, metavar="FILE", help="campaign.yaml with a `measure:` section")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
-    parser.add_argument("--preset", choices=PRESETS, help="sizes of the stages; the campaign's own where absent. smoke: seconds a stage, same code")
+    parser.add_argument(
+        "--preset", choices=PRESETS, help="sizes of the stages; the campaign's own where absent. smoke: seconds a stage, same code"
+    )
     parser.add_argument("--weights", type=Path, metavar="DIR", help="weights folder in place of the campaign's")
     parser.add_argument("--cpu", type=int, metavar="N", help="processor to pin the engine to; the campaign's, else the least busy one")
     parser.add_argument("--dry-run", action="store_true", help="print cells, boots and estimated minutes, measure nothing")
@@ -71,10 +73,20 @@ def dry_run(title: str, campaign: Campaign, blocks: Sequence[Block], as_json: bo
     boots = sum(len(block.arms) for block in blocks)
     seconds = sum(costs.block_s(block) for block in blocks)
     if as_json:
-        print(json.dumps({
-            "command": title, "campaign": campaign.name, "preset": campaign.preset, "cells": len(cells), "boots": boots,
-            "estimated_minutes": round(seconds / 60, 2), "plan": [describe(cell) for cell in cells],
-        }, ensure_ascii=False))
+        print(
+            json.dumps(
+                {
+                    "command": title,
+                    "campaign": campaign.name,
+                    "preset": campaign.preset,
+                    "cells": len(cells),
+                    "boots": boots,
+                    "estimated_minutes": round(seconds / 60, 2),
+                    "plan": [describe(cell) for cell in cells],
+                },
+                ensure_ascii=False,
+            )
+        )
         return
     for block in blocks:
         print(f"block {block.number}: boots {', '.join(arm.label for arm in block.arms)} ({minutes(costs.block_s(block))})")
@@ -124,7 +136,7 @@ class Run:
     children_s: float
 
     @classmethod
-    def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> "Run":
+    def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> Run:
         """Everything that can be wrong with the input is found here, before the first boot."""
         weights = campaign.engine.weights
         writable(args.out)
@@ -138,9 +150,22 @@ class Run:
         load_start = load_average()
         cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
         leave_cpu(cpu)
-        session = Session(campaign, stage, held_out, progress, short(hashes), model, Machine.read(), cpu, lambda token: tokenizer.decode([token]))
+        session = Session(
+            campaign, stage, held_out, progress, short(hashes), model, Machine.read(), cpu, lambda token: tokenizer.decode([token])
+        )
         progress.begin()
-        return cls(campaign, stage, argv, session, hashes, cpu, datetime.now().astimezone(), load_start, Ticks.read(cpu) if cpu is not None else None, children_cpu_s())
+        return cls(
+            campaign,
+            stage,
+            argv,
+            session,
+            hashes,
+            cpu,
+            datetime.now().astimezone(),
+            load_start,
+            Ticks.read(cpu) if cpu is not None else None,
+            children_cpu_s(),
+        )
 
     def shares(self) -> tuple[float | None, float | None]:
         """(stolen by the hypervisor, used by other processes) of the pinned CPU's time so far."""
@@ -162,13 +187,25 @@ class Run:
         commit, dirty = manifest.git_state()
         seconds = (ended - self.begun).total_seconds()
         common = {
-            "schema": 1, "campaign": self.campaign.name, "command": command_line(self.argv), "config": self.campaign.as_run(self.stage),
-            "preset": self.campaign.preset, "commit": commit, "dirty": dirty, "code": short(self.hashes), "fingerprint": self.hashes,
-            "weights": manifest.weights_hashes(self.campaign.engine.weights), "versions": manifest.versions(),
+            "schema": 1,
+            "campaign": self.campaign.name,
+            "command": command_line(self.argv),
+            "config": self.campaign.as_run(self.stage),
+            "preset": self.campaign.preset,
+            "commit": commit,
+            "dirty": dirty,
+            "code": short(self.hashes),
+            "fingerprint": self.hashes,
+            "weights": manifest.weights_hashes(self.campaign.engine.weights),
+            "versions": manifest.versions(),
             "machine": manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), steal, other),
-            "threads": self.campaign.threads, "seeds": {"campaign": self.campaign.seed, **session.seeds},
-            "start": manifest.stamp(self.begun), "end": manifest.stamp(ended), "seconds": round(seconds, 3),
-            "thresholds_sha256": manifest.thresholds_sha256(), "model": manifest.model_section(self.campaign.engine.weights, session.info),
+            "threads": self.campaign.threads,
+            "seeds": {"campaign": self.campaign.seed, **session.seeds},
+            "start": manifest.stamp(self.begun),
+            "end": manifest.stamp(ended),
+            "seconds": round(seconds, 3),
+            "thresholds_sha256": manifest.thresholds_sha256(),
+            "model": manifest.model_section(self.campaign.engine.weights, session.info),
             "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
             "cost": {**{name: round(value, 3) for name, value in asdict(session.cost).items()}, "total_s": round(seconds, 3)},
         }
@@ -202,11 +239,17 @@ def closing(run: Run, files: Sequence[Path], as_json: bool, more: dict | None = 
     cost = run.session.cost
     failed = [point for point in run.session.rows.points if point["status"] != "ok"]
     if as_json:
-        print(json.dumps({"files": [str(path) for path in files], "cost": asdict(cost), "cells_failed": len(failed), **(more or {})}, ensure_ascii=False))
+        print(
+            json.dumps(
+                {"files": [str(path) for path in files], "cost": asdict(cost), "cells_failed": len(failed), **(more or {})},
+                ensure_ascii=False,
+            )
+        )
         return
     say = run.session.progress.say
     say(
-        f"{run.stage}: {cost.cells} cells, {cost.boots} boots, {cost.requests} requests ({cost.failed} failed) in {minutes(run.session.progress.elapsed_s)}: "
+        f"{run.stage}: {cost.cells} cells, {cost.boots} boots, {cost.requests} requests ({cost.failed} failed)"
+        f" in {minutes(run.session.progress.elapsed_s)}: "
         f"{minutes(cost.boot_s)} booting, {minutes(cost.cell_s)} measuring"
     )
     if failed:

@@ -40,7 +40,7 @@ class Spread:
     df: int
 
     @classmethod
-    def pooled(cls, groups: Sequence[Sequence[float]]) -> "Spread":
+    def pooled(cls, groups: Sequence[Sequence[float]]) -> Spread:
         """Within-group spread over several comparisons; every group has its own mean."""
         squares = sum(sum((value - fmean(group)) ** 2 for value in group) for group in groups if len(group) > 1)
         df = sum(len(group) - 1 for group in groups if len(group) > 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Sequence
 from statistics import fmean, median
@@ -53,4 +54,4 @@ def tpot_ms(first_token_s: float, end_s: float, osl: int) -> float | None:
 
 def itl_ms(emissions_s: Sequence[float]) -> list[float]:
     """Gaps between emissions; the tokens of one round come as one emission."""
-    return [1000.0 * (later - earlier) for earlier, later in zip(emissions_s, emissions_s[1:], strict=False)]
+    return [1000.0 * (later - earlier) for earlier, later in itertools.pairwise(emissions_s)]

@@ -28,7 +28,9 @@ def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
             for arm in turned(arms, turn * 2 + repeat)
         ]
         content = "code" if "code" in stage.contents else stage.contents[0]
-        trace = next(cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == "dspark" and cell.workload.content == content)
+        trace = next(
+            cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == "dspark" and cell.workload.content == content
+        )
         blocks.append(Block(repeat, arms, tuple(cells), trace if repeat == stage.repeats - 1 else None))
     return blocks
 
@@ -38,11 +40,15 @@ def isl(stage: Isl) -> list[Block]:
     arms = (PLAIN, dspark(stage.block_size))
     workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder))
     return [
-        Block(repeat, arms, tuple(
-            Cell("isl", arm, workload, length, stage.osl, 1, repeat)
-            for turn, length in enumerate(stage.ladder)
-            for arm in turned(arms, turn + repeat)
-        ))
+        Block(
+            repeat,
+            arms,
+            tuple(
+                Cell("isl", arm, workload, length, stage.osl, 1, repeat)
+                for turn, length in enumerate(stage.ladder)
+                for arm in turned(arms, turn + repeat)
+            ),
+        )
         for repeat in range(stage.repeats)
     ]
 
@@ -52,11 +58,15 @@ def concurrency(stage: Concurrency) -> list[Block]:
     arms = (PLAIN, dspark(stage.block_size))
     workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl)
     return [
-        Block(repeat, arms, tuple(
-            Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat)
-            for turn, level in enumerate(stage.levels)
-            for arm in turned(arms, turn + repeat)
-        ))
+        Block(
+            repeat,
+            arms,
+            tuple(
+                Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat)
+                for turn, level in enumerate(stage.levels)
+                for arm in turned(arms, turn + repeat)
+            ),
+        )
         for repeat in range(stage.repeats)
     ]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
@@ -37,7 +37,7 @@ class Progress:
         self.current = ""
         self.last = ""
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> Self:
         if self.log is not None:
             self.log.parent.mkdir(parents=True, exist_ok=True)
             self.file = open(self.log, "w", encoding="utf8", buffering=1)
@@ -84,7 +84,9 @@ class Progress:
             self.file.write(f"{time.strftime('%H:%M:%S')} {self.stage}: {what}\n")
         if self.live is None and not self.quiet and time.perf_counter() - self.last_line > LINE_EVERY_S:
             self.last_line = time.perf_counter()
-            self.console.print(f"{self.stage}: {what} ({minutes(self.elapsed_s)} elapsed, about {minutes(self.left_s)} left)", markup=False, soft_wrap=True)
+            self.console.print(
+                f"{self.stage}: {what} ({minutes(self.elapsed_s)} elapsed, about {minutes(self.left_s)} left)", markup=False, soft_wrap=True
+            )
         self.draw()
 
     def draw(self) -> None:

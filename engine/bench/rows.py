@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -40,32 +41,53 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
         osl = len(record["token_ids"])
         first, end = record["first_token_s"], record["end_s"]
         drafting = bool(record["accepted_histogram"])
-        rows.append({
-            "run_id": run_id, "request_id": record["request_id"], "prompt_id": prompt.prompt_id, "content": prompt.content,
-            "isl": record["isl"], "osl": osl, "queued_s": record["queued_s"], "scheduled_s": record["scheduled_s"],
-            "first_token_s": first, "end_s": end,
-            "ttft_ms": 1000.0 * (first - record["queued_s"]) if ok else None,
-            "tpot_ms": metrics.tpot_ms(first, end, osl) if ok else None,
-            "e2e_ms": 1000.0 * (end - record["queued_s"]) if ok else None,
-            "rounds": record["rounds"] if drafting else None,
-            "drafted": record["drafted"] if drafting else None,
-            "accepted": record["accepted"] if drafting else None,
-            "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
-            "distinct_4gram_share": metrics.distinct_share([record["token_ids"]]),
-            "finish_reason": record["finish_reason"], "status": "ok" if ok else "failed",
-            "output_sha": metrics.output_sha(record["token_ids"]) if ok else None,
-        })
+        rows.append(
+            {
+                "run_id": run_id,
+                "request_id": record["request_id"],
+                "prompt_id": prompt.prompt_id,
+                "content": prompt.content,
+                "isl": record["isl"],
+                "osl": osl,
+                "queued_s": record["queued_s"],
+                "scheduled_s": record["scheduled_s"],
+                "first_token_s": first,
+                "end_s": end,
+                "ttft_ms": 1000.0 * (first - record["queued_s"]) if ok else None,
+                "tpot_ms": metrics.tpot_ms(first, end, osl) if ok else None,
+                "e2e_ms": 1000.0 * (end - record["queued_s"]) if ok else None,
+                "rounds": record["rounds"] if drafting else None,
+                "drafted": record["drafted"] if drafting else None,
+                "accepted": record["accepted"] if drafting else None,
+                "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
+                "distinct_4gram_share": metrics.distinct_share([record["token_ids"]]),
+                "finish_reason": record["finish_reason"],
+                "status": "ok" if ok else "failed",
+                "output_sha": metrics.output_sha(record["token_ids"]) if ok else None,
+            }
+        )
     return rows
 
 
 def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
     return [
         {
-            "run_id": run_id, "step": number, "kind": step["kind"], "start_s": round(step["start_s"], 6), "step_ms": round(step["step_ms"], 4),
-            "running": step["running"], "queued": step["queued"], "positions": step["positions"],
-            "committed": step["committed"], "emitted": step["emitted"],
-            "draft_ms": round(step["draft_ms"], 4), "verify_ms": round(step["verify_ms"], 4), "commit_ms": round(step["commit_ms"], 4),
-            "kv_usage": round(step["kv_usage"], 4), "state_usage": round(step["state_usage"], 4), "blocked_by": step["blocked_by"] or None,
+            "run_id": run_id,
+            "step": number,
+            "kind": step["kind"],
+            "start_s": round(step["start_s"], 6),
+            "step_ms": round(step["step_ms"], 4),
+            "running": step["running"],
+            "queued": step["queued"],
+            "positions": step["positions"],
+            "committed": step["committed"],
+            "emitted": step["emitted"],
+            "draft_ms": round(step["draft_ms"], 4),
+            "verify_ms": round(step["verify_ms"], 4),
+            "commit_ms": round(step["commit_ms"], 4),
+            "kv_usage": round(step["kv_usage"], 4),
+            "state_usage": round(step["state_usage"], 4),
+            "blocked_by": step["blocked_by"] or None,
         }
         for number, step in enumerate(steps)
     ]
@@ -74,12 +96,28 @@ def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
 def load_columns(cell: Cell, place: Place) -> Row:
     """What a row says about its load, whether or not the cell succeeded."""
     return {
-        "run_id": place.run_id, "stage": cell.stage, "label": cell.arm.label, "lane": cell.arm.lane, "mode": "eager",
-        "boot": place.boot, "boot_id": place.boot_id, "repeat": cell.repeat, "in_boot_pass": cell.in_boot_pass, "order": place.order,
-        "started_s": place.started_s, "block_size": cell.arm.block_size,
-        "dataset": cell.workload.dataset, "content": cell.workload.content, "isl": cell.declared_isl, "osl": cell.osl,
-        "num_prompts": cell.workload.num_prompts, "max_concurrency": cell.max_concurrency, "request_rate": "inf",
-        "top_p": 1.0, "top_k": 0, "ignore_eos": "off",
+        "run_id": place.run_id,
+        "stage": cell.stage,
+        "label": cell.arm.label,
+        "lane": cell.arm.lane,
+        "mode": "eager",
+        "boot": place.boot,
+        "boot_id": place.boot_id,
+        "repeat": cell.repeat,
+        "in_boot_pass": cell.in_boot_pass,
+        "order": place.order,
+        "started_s": place.started_s,
+        "block_size": cell.arm.block_size,
+        "dataset": cell.workload.dataset,
+        "content": cell.workload.content,
+        "isl": cell.declared_isl,
+        "osl": cell.osl,
+        "num_prompts": cell.workload.num_prompts,
+        "max_concurrency": cell.max_concurrency,
+        "request_rate": "inf",
+        "top_p": 1.0,
+        "top_k": 0,
+        "ignore_eos": "off",
     }
 
 
@@ -94,9 +132,14 @@ def result_columns(prompts: Sequence[Prompt], answer: dict) -> Row:
     duration = last_end - first_queued
     e2e = [record["end_s"] - record["queued_s"] for record in done]
     row: Row = {
-        "status": "ok", "duration_s": duration, "completed": len(done), "failed": len(prompts) - len(done),
-        "total_input_tokens": tokens_in, "total_output_tokens": tokens_out,
-        "request_throughput": len(done) / duration, "output_throughput": tokens_out / duration,
+        "status": "ok",
+        "duration_s": duration,
+        "completed": len(done),
+        "failed": len(prompts) - len(done),
+        "total_input_tokens": tokens_in,
+        "total_output_tokens": tokens_out,
+        "request_throughput": len(done) / duration,
+        "output_throughput": tokens_out / duration,
         "total_throughput": (tokens_in + tokens_out) / duration,
         **metrics.summary("ttft", [1000.0 * (record["first_token_s"] - record["queued_s"]) for record in done]),
         **metrics.summary("tpot", present(metrics.tpot_ms(r["first_token_s"], r["end_s"], len(r["token_ids"])) for r in done)),
@@ -124,7 +167,7 @@ def decode_columns(steps: Sequence[dict]) -> Row:
         return {"steps": 0, "decode_tokens": 0}
     gaps = [
         1000.0 * (later["start_s"] - earlier["start_s"]) - earlier["step_ms"]
-        for earlier, later in zip(steps, steps[1:], strict=False)
+        for earlier, later in itertools.pairwise(steps)
         if earlier["kind"] != "prefill" and later["kind"] != "prefill"
     ]
     # two readings of one clock in the other order: nothing lay between
@@ -137,10 +180,15 @@ def decode_columns(steps: Sequence[dict]) -> Row:
 
     other = mean(lambda step: step["step_ms"] - step["draft_ms"] - step["verify_ms"] - step["commit_ms"])
     return {
-        "steps": len(decode), "decode_tokens": tokens, "decode_throughput": 1000.0 * tokens / wall_ms,
-        "step_ms": mean(lambda step: step["step_ms"]), "draft_ms": mean(lambda step: step["draft_ms"]),
-        "verify_ms": mean(lambda step: step["verify_ms"]), "commit_ms": mean(lambda step: step["commit_ms"]),
-        "other_ms": max(0.0, other), "between_ms": between,
+        "steps": len(decode),
+        "decode_tokens": tokens,
+        "decode_throughput": 1000.0 * tokens / wall_ms,
+        "step_ms": mean(lambda step: step["step_ms"]),
+        "draft_ms": mean(lambda step: step["draft_ms"]),
+        "verify_ms": mean(lambda step: step["verify_ms"]),
+        "commit_ms": mean(lambda step: step["commit_ms"]),
+        "other_ms": max(0.0, other),
+        "between_ms": between,
     }
 
 
@@ -152,7 +200,9 @@ def round_columns(done: Sequence[dict]) -> Row:
         return {}
     accepted = sum(record["accepted"] for record in drafting)
     return {
-        "rounds": rounds, "drafted": sum(record["drafted"] for record in drafting), "accepted": accepted,
+        "rounds": rounds,
+        "drafted": sum(record["drafted"] for record in drafting),
+        "accepted": accepted,
         "accept_length": 1.0 + accepted / rounds,
         "emitted_per_round": sum(len(record["token_ids"]) - 1 for record in drafting) / rounds,
     }
@@ -167,23 +217,42 @@ def trace_rows(cell: Cell, campaign: str, prompt: Prompt, record: dict, text_of:
     for number, one in enumerate(record["trace"]):
         at = len(prompt.ids) + known - 1
         common = {
-            "campaign": campaign, "run_id": "trace", "request_id": record["request_id"], "lane": cell.arm.lane,
-            "block_size": cell.arm.block_size, "content": prompt.content, "round": number, "start_s": one["start_s"],
-            "draft_ms": one["draft_ms"], "verify_ms": one["verify_ms"], "commit_ms": one["commit_ms"],
+            "campaign": campaign,
+            "run_id": "trace",
+            "request_id": record["request_id"],
+            "lane": cell.arm.lane,
+            "block_size": cell.arm.block_size,
+            "content": prompt.content,
+            "round": number,
+            "start_s": one["start_s"],
+            "draft_ms": one["draft_ms"],
+            "verify_ms": one["verify_ms"],
+            "commit_ms": one["commit_ms"],
         }
         emitted = len(one["emitted"])
         anchor = output[known - 1]
         rows.append({**common, "role": "anchor", "slot": 0, "position": at, "token": anchor, "text": text_of(anchor), "emitted": 0})
         q, p = one["draft_probs"], one["target_probs"]
         for slot, token in enumerate(one["drafted"], start=1):
-            rows.append({
-                **common, "role": "draft", "slot": slot, "position": at + slot, "token": token, "text": text_of(token),
-                "q": q[slot - 1] if q else None, "p": p[slot - 1] if p else None,
-                "accepted": int(slot <= one["accepted"]), "emitted": int(slot <= min(one["accepted"], emitted)),
-            })
+            rows.append(
+                {
+                    **common,
+                    "role": "draft",
+                    "slot": slot,
+                    "position": at + slot,
+                    "token": token,
+                    "text": text_of(token),
+                    "q": q[slot - 1] if q else None,
+                    "p": p[slot - 1] if p else None,
+                    "accepted": int(slot <= one["accepted"]),
+                    "emitted": int(slot <= min(one["accepted"], emitted)),
+                }
+            )
         bonus = one["accepted"] + 1
         if emitted >= bonus:
             token = one["emitted"][bonus - 1]
-            rows.append({**common, "role": "bonus", "slot": bonus, "position": at + bonus, "token": token, "text": text_of(token), "emitted": 1})
+            rows.append(
+                {**common, "role": "bonus", "slot": bonus, "position": at + bonus, "token": token, "text": text_of(token), "emitted": 1}
+            )
         known += emitted
     return rows

@@ -63,8 +63,17 @@ class Session:
     """Everything one command measures. `family` names the run ids."""
 
     def __init__(
-        self, campaign: Campaign, family: str, held_out: HeldOut, progress: Progress, code: str, model: str, machine: Machine, cpu: int | None,
-        text_of: Callable[[int], str], engine_class: Callable[..., EmbeddedBackend] | None = None,
+        self,
+        campaign: Campaign,
+        family: str,
+        held_out: HeldOut,
+        progress: Progress,
+        code: str,
+        model: str,
+        machine: Machine,
+        cpu: int | None,
+        text_of: Callable[[int], str],
+        engine_class: Callable[..., EmbeddedBackend] | None = None,
     ) -> None:
         self.campaign = campaign
         self.family = family
@@ -82,8 +91,15 @@ class Session:
         self.seeds: dict[str, int] = {}
         self.start = time.perf_counter()
         self.constant: Row = {
-            "campaign": campaign.name, "backend": campaign.backend, "host": machine.host, "device": machine.cpu, "threads": campaign.threads,
-            "code": code, "model": model, "temperature": campaign.temperature, "chunked_prefill_size": campaign.engine.chunked_prefill_size,
+            "campaign": campaign.name,
+            "backend": campaign.backend,
+            "host": machine.host,
+            "device": machine.cpu,
+            "threads": campaign.threads,
+            "code": code,
+            "model": model,
+            "temperature": campaign.temperature,
+            "chunked_prefill_size": campaign.engine.chunked_prefill_size,
             "max_running_requests": campaign.engine.max_running_requests,
         }
 
@@ -105,7 +121,11 @@ class Session:
                     boot.engine.stop()
                     deaths[cell.arm.label] += 1
                     again = deaths[cell.arm.label] < DEATHS_ALLOWED
-                    boot = self.boot(cell.arm, block) if again else EngineFailure("skipped", f"{DEATHS_ALLOWED} boots of this arm died in this block")
+                    boot = (
+                        self.boot(cell.arm, block)
+                        if again
+                        else EngineFailure("skipped", f"{DEATHS_ALLOWED} boots of this arm died in this block")
+                    )
                     boots[cell.arm.label] = boot
                 self.measure(cell, block, boot)
             if block.trace is not None:
@@ -152,7 +172,8 @@ class Session:
         seed = self.seed(cell)
         return [
             {
-                "request_id": f"r{number}", "prompt_ids": prompt.ids,
+                "request_id": f"r{number}",
+                "prompt_ids": prompt.ids,
                 "sampling": {"temperature": self.campaign.temperature, "max_tokens": max_tokens, "seed": seed + number},
             }
             for number, prompt in enumerate(prompts)

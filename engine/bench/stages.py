@@ -67,7 +67,9 @@ STAGES: dict[str, type[Stage]] = {"search": Search, "window": Window, "isl": Isl
 SWEEPS = ("window", "isl", "concurrency")
 
 SMOKE: dict[str, Stage] = {
-    "search": Search(block_sizes=(1, 3), osl=8, isl=32, num_prompts=4, max_concurrency=2, aa_pairs=2, passes=1, window_repeats=2, confirm_pairs=2),
+    "search": Search(
+        block_sizes=(1, 3), osl=8, isl=32, num_prompts=4, max_concurrency=2, aa_pairs=2, passes=1, window_repeats=2, confirm_pairs=2
+    ),
     "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1),
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),

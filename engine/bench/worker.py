@@ -1,6 +1,7 @@
 """One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
 
-Orders: `boot` {config}, `run` {requests, max_concurrency, trace}; the end of the input ends the process. Answers: {"ok": ...} or {"error": kind, "message": ...}.
+Orders: `boot` {config}, `run` {requests, max_concurrency, trace}; the end of the input ends the process.
+Answers: {"ok": ...} or {"error": kind, "message": ...}.
 Nothing heavy is imported before the process is pinned and its thread count is fixed.
 """
 
@@ -51,12 +52,20 @@ def request_answer(record: RequestRecord, start: float) -> dict:
         return None if stamp is None else stamp - start
 
     return {
-        "request_id": record.request_id, "isl": record.isl, "token_ids": record.token_ids,
-        "queued_s": after(record.queued_s), "scheduled_s": after(record.scheduled_s), "first_token_s": after(record.first_token_s), "end_s": after(record.end_s),
+        "request_id": record.request_id,
+        "isl": record.isl,
+        "token_ids": record.token_ids,
+        "queued_s": after(record.queued_s),
+        "scheduled_s": after(record.scheduled_s),
+        "first_token_s": after(record.first_token_s),
+        "end_s": after(record.end_s),
         # tokens of one round share a stamp: an emission
         "emissions_s": [after(stamp) for stamp in sorted(set(record.token_times_s))],
-        "rounds": record.rounds, "drafted": record.drafted, "accepted": record.accepted,
-        "accepted_histogram": record.accepted_histogram, "finish_reason": record.finish_reason,
+        "rounds": record.rounds,
+        "drafted": record.drafted,
+        "accepted": record.accepted,
+        "accepted_histogram": record.accepted_histogram,
+        "finish_reason": record.finish_reason,
         "trace": [{**asdict(one), "start_s": one.start_s - start} for one in record.trace],
     }
 
@@ -119,7 +128,9 @@ def serve(worker: Worker, orders: TextIO, answers: TextIO) -> None:
 
 
 def main(make_engine: Callable[[EngineConfig], Any] = real_engine, argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m engine.bench.worker", description="One engine process of a measurement; started by engine.sweep and engine.search.")
+    parser = argparse.ArgumentParser(
+        prog="python -m engine.bench.worker", description="One engine process of a measurement; started by engine.sweep and engine.search."
+    )
     parser.add_argument("--cpu", type=int, help="processor to pin this process to; not pinned when absent")
     args = parser.parse_args(argv)
     if args.cpu is not None:

@@ -37,7 +37,9 @@ class Workload:
 
     def parts(self) -> list[str]:
         """Content class of each prompt, in order."""
-        return [CONTENTS[i % len(CONTENTS)] for i in range(self.num_prompts)] if self.content == "mixed" else [self.content] * self.num_prompts
+        return (
+            [CONTENTS[i % len(CONTENTS)] for i in range(self.num_prompts)] if self.content == "mixed" else [self.content] * self.num_prompts
+        )
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class HeldOut:
         self._documents: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
 
     @classmethod
-    def from_weights(cls, weights: Path, bos: int = 1) -> "HeldOut":
+    def from_weights(cls, weights: Path, bos: int = 1) -> HeldOut:
         from engine.model.tokenizer import Tokenizer
 
         tokenizer = Tokenizer.load(weights)
@@ -94,7 +96,9 @@ class HeldOut:
                     record = json.loads(line)
                     found.append((record["id"], tuple(self.encode(record["prompt"] if content == "arith" else record["text"]))))
                 except (json.JSONDecodeError, KeyError) as error:
-                    raise ConfigError(f"{path}: line {number}: expected an object with id and {'prompt' if content == 'arith' else 'text'}: {error}") from None
+                    raise ConfigError(
+                        f"{path}: line {number}: expected an object with id and {'prompt' if content == 'arith' else 'text'}: {error}"
+                    ) from None
             self._documents[content] = found
         return self._documents[content]
 
@@ -131,4 +135,4 @@ class HeldOut:
 
 def shuffle_key(order: int, place: Place) -> bytes:
     """A fixed shuffle that does not depend on the random module's algorithm."""
-    return hashlib.sha256(f"{order}|{place.document}|{place.end}".encode("utf8")).digest()
+    return hashlib.sha256(f"{order}|{place.document}|{place.end}".encode()).digest()

@@ -43,7 +43,8 @@ class Figure:
     def line(self) -> str:
         if self.bound is None:
             return f"{self.name:<58} {self.value:8.3f}"
-        return f"{self.name:<58} {self.value:8.3f}   {'>=' if self.at_least else '<='} {self.bound:g}   {'reached' if self.reached else 'MISSED'}"
+        sign, outcome = ">=" if self.at_least else "<=", "reached" if self.reached else "MISSED"
+        return f"{self.name:<58} {self.value:8.3f}   {sign} {self.bound:g}   {outcome}"
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Pool:
     emitted_per_round: float | None
 
     @classmethod
-    def of(cls, cells: Sequence[Row]) -> "Pool":
+    def of(cls, cells: Sequence[Row]) -> Pool:
         steps = sum(cell["steps"] for cell in cells)
 
         def mean(column: str) -> float:
@@ -94,7 +95,9 @@ def figures(points: Sequence[Row], weights_bytes: int, read_gb_s: float) -> list
     contents = [content for content in CONTENTS if (content, "plain") in by_cell]
     plain_ms = sum(by_cell[content, "plain"].tpot_ms for content in contents) / len(contents)
     bound_ms = weights_bytes / read_gb_s / 1e6
-    found.append(Figure(f"plain decode over the memory bound ({plain_ms:.2f} ms, bound {bound_ms:.2f} ms)", plain_ms / bound_ms, DRAM_TIMES, False))
+    found.append(
+        Figure(f"plain decode over the memory bound ({plain_ms:.2f} ms, bound {bound_ms:.2f} ms)", plain_ms / bound_ms, DRAM_TIMES, False)
+    )
     decode = sum(by_cell[content, "plain"].verify_ms for content in contents)
     wide = [content for content in contents if (content, "dspark-g3") in by_cell]
     if wide == contents:
@@ -108,7 +111,14 @@ def figures(points: Sequence[Row], weights_bytes: int, read_gb_s: float) -> list
             gap = division(plain, pool) / (plain.tpot_ms / pool.tpot_ms) - 1
             worst = max(worst, abs(gap))
         best, pool = min(arms.items(), key=lambda item: item[1].tpot_ms)
-        found.append(Figure(f"speedup on {content} at the best block size ({best}, {pool.tpot_ms:.2f} ms, plain {plain.tpot_ms:.2f})", plain.tpot_ms / pool.tpot_ms, SPEEDUPS.get(content), True))
+        found.append(
+            Figure(
+                f"speedup on {content} at the best block size ({best}, {pool.tpot_ms:.2f} ms, plain {plain.tpot_ms:.2f})",
+                plain.tpot_ms / pool.tpot_ms,
+                SPEEDUPS.get(content),
+                True,
+            )
+        )
         found.append(Figure(f"  predicted by division ({pool.emitted_per_round:.2f} emitted a round)", division(plain, pool), None, True))
     found.append(Figure("largest gap between division and measurement", worst, DIVISION_GAP, False))
     return found
@@ -116,14 +126,17 @@ def figures(points: Sequence[Row], weights_bytes: int, read_gb_s: float) -> list
 
 def bandwidth(cpu: int | None) -> float:
     command = [sys.executable, "-m", "tests.bench.bandwidth", *(["--cpu", str(cpu)] if cpu is not None else [])]
-    return float(subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout)
+    return float(
+        subprocess.run(command, check=True, capture_output=True, text=True, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}).stdout
+    )
 
 
 def report(folder: Path) -> int:
     points = csvio.read("points", folder / "sweep_window.csv")
     about = json.loads((folder / "sweep_window.manifest.json").read_text("utf8"))
     read = bandwidth(about["machine"]["pinned_cpu"])
-    print(f"{about['machine']['cpu']}, load {about['machine']['load_average_start'][0]}, others {about['machine']['other_share']}, {read:.1f} GB/s read")
+    machine = about["machine"]
+    print(f"{machine['cpu']}, load {machine['load_average_start'][0]}, others {machine['other_share']}, {read:.1f} GB/s read")
     found = figures(points, about["model"]["bytes"], read)
     for figure in found:
         print(figure.line())
@@ -134,7 +147,9 @@ def report(folder: Path) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.figures", description=__doc__.splitlines()[0])
-    parser.add_argument("--measured", type=Path, metavar="DIR", help="folder with sweep_window.csv and its manifest; measures afresh when absent")
+    parser.add_argument(
+        "--measured", type=Path, metavar="DIR", help="folder with sweep_window.csv and its manifest; measures afresh when absent"
+    )
     parser.add_argument("--campaign", type=Path, default=CAMPAIGN)
     parser.add_argument("--preset", choices=("quick", "smoke"), default="quick")
     args = parser.parse_args(argv)

@@ -10,15 +10,24 @@ from tests.bench.figures import figures
 
 def cell(label: str, content: str, tokens: int, rounds: int | None, steps: int, draft: float, verify: float, tpot: float) -> dict:
     return {
-        "status": "ok", "content": content, "label": label, "steps": steps, "rounds": rounds, "decode_tokens": tokens,
-        "decode_throughput": 1000 / tpot, "draft_ms": draft, "verify_ms": verify,
+        "status": "ok",
+        "content": content,
+        "label": label,
+        "steps": steps,
+        "rounds": rounds,
+        "decode_tokens": tokens,
+        "decode_throughput": 1000 / tpot,
+        "draft_ms": draft,
+        "verify_ms": verify,
     }
 
 
 def test_pools_are_sums_over_sums() -> None:
     points = [
-        cell("plain", "arith", 100, None, 100, 0.0, 5.0, 5.0), cell("plain", "arith", 300, None, 300, 0.0, 5.0, 5.0),
-        cell("dspark-g3", "arith", 90, 30, 30, 1.0, 6.0, 2.5), cell("dspark-g3", "arith", 110, 70, 70, 1.0, 6.0, 4.5),
+        cell("plain", "arith", 100, None, 100, 0.0, 5.0, 5.0),
+        cell("plain", "arith", 300, None, 300, 0.0, 5.0, 5.0),
+        cell("dspark-g3", "arith", 90, 30, 30, 1.0, 6.0, 2.5),
+        cell("dspark-g3", "arith", 110, 70, 70, 1.0, 6.0, 4.5),
     ]
     found = {figure.name.split(" (")[0].strip(): figure for figure in figures(points, weights_bytes=20_000_000, read_gb_s=10.0)}
     assert found["plain decode over the memory bound"].value == pytest.approx(5.0 / 2.0)

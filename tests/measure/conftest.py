@@ -28,7 +28,18 @@ SIZES = {
     "window": {"contents": ["arith", "code"], "block_sizes": [1, 3], "mtp": True, "isl": 16, "osl": 9, "num_prompts": 2, "repeats": 2},
     "isl": {"content": "code", "block_size": 3, "ladder": [16, 32, 64], "osl": 6, "num_prompts": 2, "repeats": 2},
     "concurrency": {"block_size": 3, "levels": [1, 4], "isl": 16, "osl": 6, "num_prompts": 8, "repeats": 1},
-    "search": {"block_size": 3, "block_sizes": [1, 3], "max_concurrency": 2, "isl": 16, "osl": 6, "num_prompts": 4, "aa_pairs": 2, "passes": 2, "window_repeats": 2, "confirm_pairs": 2},
+    "search": {
+        "block_size": 3,
+        "block_sizes": [1, 3],
+        "max_concurrency": 2,
+        "isl": 16,
+        "osl": 6,
+        "num_prompts": 4,
+        "aa_pairs": 2,
+        "passes": 2,
+        "window_repeats": 2,
+        "confirm_pairs": 2,
+    },
 }
 
 

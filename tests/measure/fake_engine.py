@@ -29,16 +29,21 @@ class FakeEngine:
         self.fail("boot", lambda: os._exit(3))
         self.fail("config", lambda: self.refuse_config())
 
+    def asked(self, kind: str) -> bool:
+        fault, _, lane = os.environ.get("FAKE_FAULT", "").partition(":")
+        return fault == kind and lane in ("", self.config.lane)
+
     def fail(self, kind: str, act) -> None:
-        asked, _, lane = os.environ.get("FAKE_FAULT", "").partition(":")
-        if asked == kind and lane in ("", self.config.lane):
+        if self.asked(kind):
             act()
 
     def refuse_config(self) -> None:
         raise ConfigError("--block-size: 9 is above the trained 7")
 
     def oom(self) -> None:
-        raise RuntimeError("[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes.")
+        raise RuntimeError(
+            "[enforce fail at alloc_cpu.cpp:117] DefaultCPUAllocator: can't allocate memory: you tried to allocate 123 bytes."
+        )
 
     def crash(self) -> None:
         raise RuntimeError("a fault inside the engine")
@@ -47,8 +52,7 @@ class FakeEngine:
         record = RequestRecord(request.request_id, isl=len(request.prompt_ids), queued_s=time.perf_counter())
         if self.gamma:
             record.accepted_histogram = [0] * (self.gamma + 1)
-        asked, _, _ = os.environ.get("FAKE_FAULT", "").partition(":")
-        if asked == "refuse" and request.request_id == "r0":
+        if self.asked("refuse") and request.request_id == "r0":
             record.finish_reason, record.end_s = "error: too long", record.queued_s
             self.finished.append(record)
             return
@@ -79,8 +83,21 @@ class FakeEngine:
         self.steps += 1
         third = 250 * (time.perf_counter() - start)
         return StepRecord(
-            self.steps, kind, start, 1000 * (time.perf_counter() - start), len(self.running), len(self.waiting), positions, committed, emitted,
-            third if self.gamma and kind != "prefill" else 0.0, third, third, 0.1, 0.2, "",
+            self.steps,
+            kind,
+            start,
+            1000 * (time.perf_counter() - start),
+            len(self.running),
+            len(self.waiting),
+            positions,
+            committed,
+            emitted,
+            third if self.gamma and kind != "prefill" else 0.0,
+            third,
+            third,
+            0.1,
+            0.2,
+            "",
         )
 
     def prefill(self, start: float) -> StepRecord:
@@ -110,7 +127,8 @@ class FakeEngine:
             at = len(record.token_ids)
             accepted = at % (self.gamma + 1) if self.gamma else 0
             tokens = [token_at(request.prompt_ids, at + i) for i in range(accepted + 1)]
-            self.fail("differ", lambda: tokens.__setitem__(0, 7))
+            if self.asked("differ"):
+                tokens[0] = 7
             committed += len(tokens)
             if self.gamma:
                 record.rounds += 1
@@ -127,6 +145,12 @@ class FakeEngine:
 
     def server_info(self) -> dict:
         return {
-            "lane": self.config.lane, "max_total_num_tokens": 1024, "state_slots": 8, "effective_max_running_requests": 8,
-            "state_bytes_per_slot": 4096, "kv_bytes_per_token": 64, "gamma_trained": 7 if self.gamma else 0, "row_invariance": {"ok": True, "shapes": []},
+            "lane": self.config.lane,
+            "max_total_num_tokens": 1024,
+            "state_slots": 8,
+            "effective_max_running_requests": 8,
+            "state_bytes_per_slot": 4096,
+            "kv_bytes_per_token": 64,
+            "gamma_trained": 7 if self.gamma else 0,
+            "row_invariance": {"ok": True, "shapes": []},
         }

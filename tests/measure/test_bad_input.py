@@ -69,7 +69,9 @@ def test_an_archived_campaign_is_not_measured(tmp_path: Path, capsys: pytest.Cap
 def test_a_backend_without_an_engine(tmp_path: Path, campaign, capsys: pytest.CaptureFixture[str]) -> None:
     path = campaign()
     path.write_text(path.read_text().replace("embedded", "vllm"))
-    assert "backend: 'vllm' cannot be measured; there are: embedded" in refused(capsys, "--campaign", str(path), "--out", str(tmp_path / "out"))
+    assert "backend: 'vllm' cannot be measured; there are: embedded" in refused(
+        capsys, "--campaign", str(path), "--out", str(tmp_path / "out")
+    )
 
 
 def test_a_stage_the_campaign_does_not_list(campaign, capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,7 +109,9 @@ def test_a_processor_that_is_not_there(campaign, tmp_path: Path, capsys: pytest.
     assert "--cpu: 4096 is not among" in refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--cpu", "4096")
 
 
-def test_a_full_disk_leaves_the_old_file(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_file(
+    campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "sweep_isl.csv").write_text("old")

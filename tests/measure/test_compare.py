@@ -9,7 +9,9 @@ from engine.bench.compare import Spread, compare, t_cdf, t_quantile
 
 
 # two-sided 95 % and one-sided 95 % points as printed in any table of Student's t
-@pytest.mark.parametrize(("probability", "df", "value"), [(0.975, 1, 12.706), (0.975, 3, 3.182), (0.975, 10, 2.228), (0.95, 5, 2.015), (0.975, 200, 1.972)])
+@pytest.mark.parametrize(
+    ("probability", "df", "value"), [(0.975, 1, 12.706), (0.975, 3, 3.182), (0.975, 10, 2.228), (0.95, 5, 2.015), (0.975, 200, 1.972)]
+)
 def test_t_quantile(probability: float, df: int, value: float) -> None:
     assert t_quantile(probability, df) == pytest.approx(value, abs=6e-4)
     assert t_cdf(-value, df) == pytest.approx(1 - probability, abs=1e-4)

@@ -12,8 +12,22 @@ from engine import csvio
 from engine.csvio import TableError
 
 STEP = {
-    "run_id": "window-0001", "step": 0, "kind": "round", "start_s": 0.25, "step_ms": 5.5, "running": 1, "queued": 0, "positions": 4,
-    "committed": 2, "emitted": 2, "draft_ms": 1.0, "verify_ms": 4.0, "commit_ms": 0.25, "kv_usage": 0.5, "state_usage": None, "blocked_by": None,
+    "run_id": "window-0001",
+    "step": 0,
+    "kind": "round",
+    "start_s": 0.25,
+    "step_ms": 5.5,
+    "running": 1,
+    "queued": 0,
+    "positions": 4,
+    "committed": 2,
+    "emitted": 2,
+    "draft_ms": 1.0,
+    "verify_ms": 4.0,
+    "commit_ms": 0.25,
+    "kv_usage": 0.5,
+    "state_usage": None,
+    "blocked_by": None,
 }
 KINDS = ("points", "requests", "steps", "trace", "noise")
 

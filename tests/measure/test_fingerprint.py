@@ -4,7 +4,7 @@ from pathlib import Path
 
 from engine.fingerprint import fingerprint, modules, short, tree_hash
 
-PLAIN = 'def f(x):\n    return x + 1\n'
+PLAIN = "def f(x):\n    return x + 1\n"
 
 
 def test_words_and_layout_do_not_count() -> None:

@@ -10,17 +10,40 @@ from engine.bench.workloads import Prompt, Workload
 
 def step(kind: str, start_s: float, step_ms: float, emitted: int, draft: float = 0.0, verify: float = 0.0, commit: float = 0.0) -> dict:
     return {
-        "kind": kind, "start_s": start_s, "step_ms": step_ms, "emitted": emitted, "draft_ms": draft, "verify_ms": verify, "commit_ms": commit,
-        "kv_usage": 0.1, "state_usage": 0.2, "queued": 0, "running": 1, "positions": 4, "committed": emitted, "blocked_by": "",
+        "kind": kind,
+        "start_s": start_s,
+        "step_ms": step_ms,
+        "emitted": emitted,
+        "draft_ms": draft,
+        "verify_ms": verify,
+        "commit_ms": commit,
+        "kv_usage": 0.1,
+        "state_usage": 0.2,
+        "queued": 0,
+        "running": 1,
+        "positions": 4,
+        "committed": emitted,
+        "blocked_by": "",
     }
 
 
 def record(number: int, tokens: list[int], queued: float, first: float, end: float, histogram: list[int], reason: str = "length") -> dict:
     rounds = sum(histogram)
     return {
-        "request_id": f"r{number}", "isl": 10, "token_ids": tokens, "queued_s": queued, "scheduled_s": queued, "first_token_s": first, "end_s": end,
-        "emissions_s": [first, end], "rounds": rounds, "drafted": rounds * (len(histogram) - 1), "accepted": sum(i * n for i, n in enumerate(histogram)),
-        "accepted_histogram": histogram, "finish_reason": reason, "trace": [],
+        "request_id": f"r{number}",
+        "isl": 10,
+        "token_ids": tokens,
+        "queued_s": queued,
+        "scheduled_s": queued,
+        "first_token_s": first,
+        "end_s": end,
+        "emissions_s": [first, end],
+        "rounds": rounds,
+        "drafted": rounds * (len(histogram) - 1),
+        "accepted": sum(i * n for i, n in enumerate(histogram)),
+        "accepted_histogram": histogram,
+        "finish_reason": reason,
+        "trace": [],
     }
 
 
@@ -29,8 +52,11 @@ ANSWER = {
     "duration_s": 0.5,
     "requests": [record(0, [5, 6, 7, 8, 9], 0.0, 0.1, 0.3, [1, 1, 0]), record(1, [5, 5, 5, 5, 5, 5], 0.1, 0.2, 0.5, [0, 1, 1])],
     "steps": [
-        step("prefill", 0.0, 90.0, 1), step("round", 0.1, 40.0, 3, 10, 20, 5), step("round", 0.142, 60.0, 2, 10, 40, 5),
-        step("prefill", 0.25, 80.0, 1), step("round", 0.35, 50.0, 4, 10, 30, 5),
+        step("prefill", 0.0, 90.0, 1),
+        step("round", 0.1, 40.0, 3, 10, 20, 5),
+        step("round", 0.142, 60.0, 2, 10, 40, 5),
+        step("prefill", 0.25, 80.0, 1),
+        step("round", 0.35, 50.0, 4, 10, 30, 5),
     ],
 }
 
@@ -73,13 +99,18 @@ def test_failed_requests_are_counted_and_kept_out() -> None:
 
 
 def test_plain_has_no_acceptance() -> None:
-    plain = {**ANSWER, "requests": [{**one, "accepted_histogram": [], "rounds": 0, "drafted": 0, "accepted": 0} for one in ANSWER["requests"]]}
+    plain = {
+        **ANSWER,
+        "requests": [{**one, "accepted_histogram": [], "rounds": 0, "drafted": 0, "accepted": 0} for one in ANSWER["requests"]],
+    }
     row = result_columns(PROMPTS, plain)
     assert "accept_length" not in row and "rounds" not in row
     assert request_rows("x", PROMPTS, plain["requests"])[0]["rounds"] is None
 
 
-@pytest.mark.parametrize(("outputs", "share"), [([[1, 2, 3, 4, 5]], 1.0), ([[7] * 9], 1 / 6), ([[1, 2]], None), ([[7] * 9, [1, 2, 3, 4]], 2 / 7)])
+@pytest.mark.parametrize(
+    ("outputs", "share"), [([[1, 2, 3, 4, 5]], 1.0), ([[7] * 9], 1 / 6), ([[1, 2]], None), ([[7] * 9, [1, 2, 3, 4]], 2 / 7)]
+)
 def test_distinct_share(outputs: list[list[int]], share: float | None) -> None:
     assert metrics.distinct_share(outputs) == (None if share is None else pytest.approx(share))
 
@@ -92,14 +123,39 @@ def test_percentile_interpolates() -> None:
 def test_trace_places_anchor_drafts_and_bonus() -> None:
     cell = Cell("window", dspark(2), Workload("window", "code", 1, 10), 10, 5, 1, 0)
     rounds = [
-        {"start_s": 0.1, "draft_ms": 1.0, "verify_ms": 4.0, "commit_ms": 0.5, "drafted": [6, 99], "accepted": 1, "emitted": [6, 7], "draft_probs": [0.5, 0.25], "target_probs": [0.75, 0.0]},
-        {"start_s": 0.2, "draft_ms": 1.0, "verify_ms": 4.0, "commit_ms": 0.5, "drafted": [8, 9], "accepted": 2, "emitted": [8], "draft_probs": [], "target_probs": []},
+        {
+            "start_s": 0.1,
+            "draft_ms": 1.0,
+            "verify_ms": 4.0,
+            "commit_ms": 0.5,
+            "drafted": [6, 99],
+            "accepted": 1,
+            "emitted": [6, 7],
+            "draft_probs": [0.5, 0.25],
+            "target_probs": [0.75, 0.0],
+        },
+        {
+            "start_s": 0.2,
+            "draft_ms": 1.0,
+            "verify_ms": 4.0,
+            "commit_ms": 0.5,
+            "drafted": [8, 9],
+            "accepted": 2,
+            "emitted": [8],
+            "draft_probs": [],
+            "target_probs": [],
+        },
     ]
     one = {**record(0, [5, 6, 7, 8], 0.0, 0.1, 0.3, [0, 1, 1]), "trace": rounds}
     rows = trace_rows(cell, "local", PROMPTS[0], one, str)
     seen = [(row["round"], row["role"], row["slot"], row["position"], row["token"], row.get("accepted"), row["emitted"]) for row in rows]
     assert seen == [
-        (0, "anchor", 0, 10, 5, None, 0), (0, "draft", 1, 11, 6, 1, 1), (0, "draft", 2, 12, 99, 0, 0), (0, "bonus", 2, 12, 7, None, 1),
+        (0, "anchor", 0, 10, 5, None, 0),
+        (0, "draft", 1, 11, 6, 1, 1),
+        (0, "draft", 2, 12, 99, 0, 0),
+        (0, "bonus", 2, 12, 7, None, 1),
         # the last round was cut by max_tokens: its bonus never reached the user
-        (1, "anchor", 0, 12, 7, None, 0), (1, "draft", 1, 13, 8, 1, 1), (1, "draft", 2, 14, 9, 1, 0),
+        (1, "anchor", 0, 12, 7, None, 0),
+        (1, "draft", 1, 13, 8, 1, 1),
+        (1, "draft", 2, 14, 9, 1, 0),
     ]

@@ -21,10 +21,17 @@ def cell_rows(stage: Search, tpot: dict[str, float], noise: float = 0.0) -> list
     for block in plans.search_window(stage):
         for cell in block.cells:
             value = tpot[cell.arm.label] * math.exp(0.02 * order + draw.gauss(0.0, noise))
-            rows.append({
-                "stage": "window", "label": cell.arm.label, "boot": block.number, "order": order, "status": "ok",
-                "mean_tpot_ms": value, "decode_throughput": 1000 / value,
-            })
+            rows.append(
+                {
+                    "stage": "window",
+                    "label": cell.arm.label,
+                    "boot": block.number,
+                    "order": order,
+                    "status": "ok",
+                    "mean_tpot_ms": value,
+                    "decode_throughput": 1000 / value,
+                }
+            )
             order += 1
     return rows
 
@@ -37,7 +44,10 @@ def test_candidates_are_judged_in_time_per_token() -> None:
     verdicts, spread = search.judge(cell_rows(STAGE, TPOT, 0.005), STAGE, [0.006, -0.008, 0.005, -0.003])
     by_label = {verdict.arm.label: verdict for verdict in verdicts}
     assert {label: verdict.comparison.verdict for label, verdict in by_label.items()} == {
-        "plain": "worse", "dspark-g1": "worse", "dspark-g2": "better", "dspark-g5": "not resolved",
+        "plain": "worse",
+        "dspark-g1": "worse",
+        "dspark-g2": "better",
+        "dspark-g5": "not resolved",
     }
     assert by_label["dspark-g2"].comparison.ratio == pytest.approx(4.0 / 3.6, rel=0.02)
     assert by_label["dspark-g2"].throughput_ratio == pytest.approx(4.0 / 3.6, rel=0.02)

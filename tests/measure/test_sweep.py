@@ -85,7 +85,9 @@ def test_all_arms_get_the_same_prompts(campaign, tmp_path: Path) -> None:
     assert prompts[0, "code", "plain"] != prompts[1, "code", "plain"]
 
 
-@pytest.mark.parametrize(("fault", "status"), [("crash:dspark", "crash"), ("oom:dspark", "oom"), ("boot:dspark", "crash"), ("hang:dspark", "timeout")])
+@pytest.mark.parametrize(
+    ("fault", "status"), [("crash:dspark", "crash"), ("oom:dspark", "oom"), ("boot:dspark", "crash"), ("hang:dspark", "timeout")]
+)
 def test_a_cell_that_dies_becomes_a_row(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str, status: str) -> None:
     monkeypatch.setenv("FAKE_FAULT", fault)
     monkeypatch.setattr(session, "PATIENCE_FLOOR_S", 1.0)
@@ -121,7 +123,9 @@ def test_a_lane_that_says_something_else_is_seen(campaign, tmp_path: Path, monke
     assert "dspark-g3" in about["differing"][0]
 
 
-def test_nothing_is_written_when_no_cell_finished(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_when_no_cell_finished(
+    campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("FAKE_FAULT", "boot")
     out = tmp_path / "out"
     assert run(campaign(), "isl", out) == 2
@@ -129,7 +133,9 @@ def test_nothing_is_written_when_no_cell_finished(campaign, tmp_path: Path, monk
     assert "no cell of isl finished" in capsys.readouterr().err
 
 
-def test_settings_the_engine_refuses_end_the_command(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_settings_the_engine_refuses_end_the_command(
+    campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setenv("FAKE_FAULT", "config")
     assert run(campaign(), "isl", tmp_path / "out") == 2
     assert capsys.readouterr().err == "engine.sweep: --block-size: 9 is above the trained 7\n"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def test_repeats_share_no_place(text: HeldOut) -> None:
 def test_input_lengths_are_nested_by_suffix(text: HeldOut) -> None:
     workload = Workload("isl", "code", 3, 1024)
     ladder = [draw(text, workload, isl) for isl in (64, 256, 1024)]
-    for short, long in zip(ladder, ladder[1:]):
+    for short, long in itertools.pairwise(ladder):
         for a, b in zip(short, long, strict=True):
             assert a.prompt_id == b.prompt_id
             assert b.ids[-(len(a.ids) - 1) :] == a.ids[1:]
