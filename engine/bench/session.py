@@ -233,12 +233,18 @@ class Session:
         self.progress.result(f"{describe(cell)}: {failure.status}", self.costs.cell_s(cell))
 
     def trace(self, cell: Cell, boot: Boot | EngineFailure) -> None:
-        """The rounds of the first prompt, apart from the measured cells: recording them costs time."""
+        """The rounds of the first prompt, apart from the measured cells: recording them costs time. No rows where it fails."""
         if isinstance(boot, EngineFailure) or not boot.engine.alive:
+            self.progress.say("no trace: its engine is gone")
             return
         self.progress.cell("trace", describe(cell))
         prompt = self.prompts(cell)[0]
-        answer = boot.engine.run(self.orders(cell, [prompt], TRACE_TOKENS), 1, self.patience(cell), trace=True)
+        try:
+            answer = boot.engine.run(self.orders(cell, [prompt], TRACE_TOKENS), 1, self.patience(cell), trace=True)
+        except EngineFailure as failure:
+            boot.engine.kill()
+            self.progress.say(f"no trace: {failure.status}: {failure.note}")
+            return
         self.rows.trace += rows.trace_rows(cell, self.campaign.name, prompt, answer["requests"][0], self.text_of)
 
 
