@@ -134,7 +134,7 @@ class EngineConfig:
     """Tokens a KV page holds."""
     accept_rule: str = "chain"
     seed: int = 0
-    record_steps: bool = True
+    """Noise of requests that bring no seed of their own."""
 
     def check(self, model: ModelConfig) -> None:
         """Refuse what no boot could serve; raises `ConfigError` naming the flag."""
@@ -170,7 +170,8 @@ class SamplingParams:
     max_tokens: int = 64
     ignore_eos: bool = False
     stop_token_ids: tuple[int, ...] = ()
-    seed: int = 0
+    seed: int | None = None
+    """Key of this request's noise; None takes the engine's seed."""
 
     @property
     def greedy(self) -> bool:

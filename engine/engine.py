@@ -354,7 +354,7 @@ class Engine:
             temperature=torch.tensor([0.0 if g else p.temperature for g, p in zip(greedy, sampling)]),
             top_k=int64([p.top_k for p in sampling]),
             top_p=torch.tensor([p.top_p for p in sampling]),
-            seeds=int64([p.seed for p in sampling]),
+            seeds=int64([self.config.seed if p.seed is None else p.seed for p in sampling]),
             greedy=torch.tensor(greedy),
             any_sampled=not all(greedy),
             any_truncated=any(not g and (p.top_k > 0 or p.top_p < 1.0) for g, p in zip(greedy, sampling)),

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from engine.engine import Engine
 
 
-def row_invariance(engine: "Engine") -> dict:
+def row_invariance(engine: Engine) -> dict:
     """Outcome of the linears' self-test at boot: is a row's result independent of the rows beside it.
 
     `native` means the library's kernel passed for every row count that is run; anything else names the
@@ -26,7 +26,7 @@ def row_invariance(engine: "Engine") -> dict:
     }
 
 
-def server_info(engine: "Engine") -> dict:
+def server_info(engine: Engine) -> dict:
     """JSON-serialisable facts; sizes in bytes, capacities in tokens, slots or requests."""
     config, drafter, kv, states = engine.config, engine.drafter, engine.kv, engine.states
     draft_kv = sum(t.numel() * t.element_size() for t in (drafter.keys, drafter.values)) if drafter else 0

@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--temperature", type=float, default=sampling.temperature, metavar="T", help="0 is greedy (default 0)")
     p.add_argument("--top-p", type=float, default=sampling.top_p, metavar="P", help="probability mass kept, in (0, 1] (default 1)")
     p.add_argument("--top-k", type=int, default=sampling.top_k, metavar="K", help="tokens kept, 0 keeps all (default 0)")
-    p.add_argument("--seed", type=int, default=sampling.seed, metavar="N", help="noise of every prompt (default 0)")
+    p.add_argument("--seed", type=int, default=default.seed, metavar="N", help="noise of every prompt (default 0)")
     p.add_argument("--max-tokens", type=int, default=sampling.max_tokens, metavar="N", help="tokens generated at most, per prompt (default 64)")
     p.add_argument("--max-running-requests", type=int, default=default.max_running_requests, metavar="N", help="prompts served together at most (default 48)")
     p.add_argument("--ignore-eos", action="store_true", help="go on to --max-tokens even after the end-of-text token")

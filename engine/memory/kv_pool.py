@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
 
 
 class PageAllocator:
@@ -47,6 +46,11 @@ class PageAllocator:
         return int(starts[fitting[0]]) if fitting.size else None
 
 
+def touched_zeros(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Tensor:
+    """Zeros whose memory is really there: `torch.zeros` leaves the page faults to the first, timed, use."""
+    return torch.empty(shape, dtype=dtype).zero_()
+
+
 class KvPool:
     """Keys and values [tokens, kv heads, head dim] float32 of each attention layer, flat in token slots.
 
@@ -61,8 +65,8 @@ class KvPool:
         self.allocator = PageAllocator(tokens // page_size)
         self.tokens = self.allocator.pages * page_size
         shape = (self.tokens, kv_heads, head_dim)
-        self.keys = [torch.zeros(shape) for _ in range(layers)]
-        self.values = [torch.zeros(shape) for _ in range(layers)]
+        self.keys = [touched_zeros(shape) for _ in range(layers)]
+        self.values = [touched_zeros(shape) for _ in range(layers)]
 
     def pages_for(self, tokens: int) -> int:
         return -(-tokens // self.page_size)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from engine.config import ModelConfig
+from engine.memory.kv_pool import touched_zeros
 
 
 class StatePool:
@@ -25,9 +26,9 @@ class StatePool:
         self.layers, self.heads, self.dim = layers, heads, dim
         self.kept, self.channels = config.conv_width - 1, 3 * config.inner_size
         self.slots, self.rows, self.window = slots, rows, window
-        self.temporal = torch.zeros(layers, slots, heads, dim, dim)
-        self.conv = torch.zeros(layers, slots, self.kept, self.channels, dtype=torch.bfloat16)
-        self._temporal_scratch = torch.empty(layers, window * rows * heads * dim * dim)
+        self.temporal = touched_zeros((layers, slots, heads, dim, dim))
+        self.conv = touched_zeros((layers, slots, self.kept, self.channels), torch.bfloat16)
+        self._temporal_scratch = touched_zeros((layers, window * rows * heads * dim * dim))
         self._free = list(range(slots - 1, -1, -1))
 
     @property

@@ -128,6 +128,13 @@ def test_other_seed_other_text(tiny):
     assert texts[0] == texts[1] and texts[2] == texts[3] and texts[0] != texts[2]
 
 
+def test_a_request_without_a_seed_takes_the_engines(tiny):
+    ask = lambda seed: Request(str(seed), prompts(1)[0], SamplingParams(temperature=1.0, max_tokens=16, ignore_eos=True, seed=seed))
+    with boot(tiny, "dspark", 3, seed=41) as engine:
+        silent, same, other = engine.generate([ask(None), ask(41), ask(42)])
+    assert silent.token_ids == same.token_ids != other.token_ids
+
+
 @pytest.mark.parametrize("lane, gamma", [("dspark", 2), ("mtp", 1)])
 def test_engine_draws_from_the_target(tiny, lane, gamma):
     """Second and third token of many sampled requests against the law that enumeration gives."""
