@@ -8,8 +8,8 @@
   root.classList.add("js");
 
   addEventListener("DOMContentLoaded", () => {
-    for (const button of document.querySelectorAll(".needs-js")) button.hidden = false;
-    theme(); language(); contents(); sorting(); cards();
+    for (const button of document.querySelectorAll(".needs-js")) button.hidden = button.id === "sources-switch" && !document.getElementById("facts");
+    theme(); language(); contents(); cards();
   });
 
   function theme() {
@@ -46,27 +46,6 @@
     mark();
   }
 
-  function sorting() {
-    const worth = (cell) => { const data = cell.querySelector("data"); return data ? Number(data.value) : NaN };
-    for (const table of document.querySelectorAll("main .section table")) {
-      const body = table.tBodies[0], heads = [...table.tHead?.rows[0]?.cells ?? []];
-      if (!body || body.rows.length < 4) continue;
-      heads.forEach((head, at) => {
-        if (![...body.rows].every((row) => row.cells[at] && !Number.isNaN(worth(row.cells[at])))) return;
-        const button = document.createElement("button");
-        button.type = "button";
-        button.append(...head.childNodes);
-        head.append(button);
-        button.addEventListener("click", () => {
-          const down = head.getAttribute("aria-sort") === "ascending";
-          for (const other of heads) other.removeAttribute("aria-sort");
-          head.setAttribute("aria-sort", down ? "descending" : "ascending");
-          body.append(...[...body.rows].sort((a, b) => (worth(a.cells[at]) - worth(b.cells[at])) * (down ? -1 : 1)));
-        });
-      });
-    }
-  }
-
   function cards() {
     const source = document.getElementById("facts");
     if (!source) return;
@@ -98,7 +77,7 @@
       if (fact.i) row(words.interval, code(fact.i.join(" … ")), fact.r ? " · " + fact.r : "");
       else if (fact.n) row(words.boots, code(fact.n));
       if (fact.f) row(words.formula, code(fact.f));
-      if (fact.p) row(words.inputs, ...fact.p.slice(0, 8).flatMap((parent) => [link(parent), " "]), fact.p.length > 8 ? "…" : "");
+      if (fact.p) row(words.inputs, ...fact.p.flatMap((parent) => [parent === "…" ? parent : link(parent), " "]));
       for (const [file, lines, column, where] of fact.c ?? []) row(file, code(column), ` · ${words.rows} `, code(lines), where ? " · " : "", where ? code(where) : "");
       const run = runs[fact.c?.[0]?.[0]];
       if (run) { row(words.command, code(run.q)); row(words.commit, code(run.g)); row(words.machine, run.m); row("sha256", code(run.h.slice(0, 16))) }
@@ -128,7 +107,7 @@
       anchor = null; pinned = false;
       back?.focus?.();
     }
-    const number = (event) => event.target.closest?.("data[data-key]");
+    const number = (event) => event.target.closest?.("data[data-key], svg [data-key]");
     const later = (action, wait) => { clearTimeout(timer); timer = setTimeout(action, wait) };
     document.addEventListener("pointerover", (event) => {
       if (event.pointerType === "touch" || pinned) return;
@@ -161,6 +140,6 @@
     });
     const wanted = /^#k=(.+)/.exec(decodeURIComponent(location.hash));
     const node = wanted && document.querySelector(`data[data-key="${CSS.escape(wanted[1])}"]`);
-    if (node) { node.scrollIntoView({ block: "center" }); open(node, true) }
+    if (node) { node.scrollIntoView({ block: "center", behavior: "instant" }); open(node, true) }
   }
 })();

@@ -31,9 +31,14 @@ class Section:
     needs: tuple[str, ...]
     plates: tuple[str, ...]
     equations: tuple[Equation, ...]
+    front: str
+    """Front matter as it stands in the file."""
     source: str
-    offset: int
-    """Lines of the file above the source."""
+
+    @property
+    def offset(self) -> int:
+        """Lines of the file above the source."""
+        return self.front.count("\n")
 
     @property
     def file(self) -> str:
@@ -49,17 +54,17 @@ class Section:
         return parse(self.title, self.file, 2)
 
     def line_of(self, block: str | None) -> int:
-        """Line of the file where a block's id stands; 1 when unknown."""
+        """Line of the file where a block's id, or a footnote, stands; 1 when unknown."""
         for number, line in enumerate(self.source.splitlines(), start=self.offset + 1):
             match = ID_LINE.match(line)
-            if match and match.group(1) == block:
+            if (match and match.group(1) == block) or (str(block).startswith("fn-") and line.startswith("[^")):
                 return number
         return 1
 
     def line_with(self, text: str, block: str | None) -> int:
-        """First line from the block's id on that holds a text, else the block's line."""
+        """First line from the block's id on that holds a text, else the block's line; without a block, from the top."""
         start = self.line_of(block)
-        for number, line in enumerate(self.source.splitlines(), start=self.offset + 1):
+        for number, line in enumerate((self.front + self.source).splitlines(), start=1):
             if number >= start and text in line:
                 return number
         return start
@@ -90,7 +95,7 @@ def load_section(path: Path, root: Path) -> Section:
     except ClosesError as error:
         raise PageError.at(file, 1, str(error), "closes") from None
     return Section(path, root, data["slug"], str(data["title"]), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
-                   text[front.end() :], text[: front.end()].count("\n"))  # fmt: skip
+                   text[: front.end()], text[front.end() :])  # fmt: skip
 
 
 @dataclass(frozen=True)

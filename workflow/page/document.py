@@ -10,11 +10,13 @@ from workflow.page.content import Section
 from workflow.page.dialect import Node
 from workflow.page.errors import PageError, Problem
 from workflow.page.markdown import Markdown, MarkdownError, MdBlock
-from workflow.page.placeholders import MARK, Splice
+from workflow.page.placeholders import MARK, START, Splice
 from workflow.page.spacing import space_splices
 from workflow.page.splice import Choice, Context, Session
 
 MARKDOWN = Markdown()
+EQUALS = re.compile(f"([A-Za-zγτ]) = (?={START})")
+"""`γ = ` before a number: does not break."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class DocBlock:
 
 
 def spliced(tree: tuple[Node, ...], session: Session) -> str:
-    text = session.run(tree)
+    text = EQUALS.sub("\\1\u00a0=\u00a0", session.run(tree))
     return space_splices(text, session.vault) if session.context.language == "zh" else text
 
 
@@ -85,7 +87,8 @@ def document(section: Section, context: Context, choice: Choice = Choice(), rend
             problems.append(Problem(section.file, section.line_of(name), "markdown", str(error)))
             continue
         visible = MARK.sub(" ", block.text)
-        blocks.append(DocBlock(name, kind, (*open_claims, *inner), _signature(block, splices, kind), visible, html))
+        signature = _signature(block, splices, kind) + Counter(f"claim:{key}" for key, _ in open_claims)
+        blocks.append(DocBlock(name, kind, (*open_claims, *inner), signature, visible, html))
     if problems:
         raise PageError(*problems)
     return blocks

@@ -53,7 +53,7 @@ def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places:
         "raw": raw(fact),
         "unit": fact.unit,
         "status": fact.status,
-        "interval": f"{fact.lo!r} … {fact.hi!r}" if fact.lo is not None and fact.hi is not None else "",
+        "interval": f"{fact.lo:.6g} … {fact.hi:.6g}" if fact.lo is not None and fact.hi is not None else "",
         "resampled": fact.resampled or (f"n = {fact.n}" if fact.n else ""),
         "formula": fact.formula,
         "parents": [(parent, f"#{parent}" if parent in keys else "") for parent in fact.parents],

@@ -123,9 +123,10 @@ class NumbersLint:
 
     def _left_over(self, shown: str, facts: list[Fact], language: str) -> str | None:
         """The first digits of a text that no rendering of its facts, and no declared literal, accounts for."""
-        if any(isinstance(fact.value, str) for fact in facts):
-            return None  # a label may hold anything: a model's name, a token
         known = {text for fact in facts for text in self.renderings(fact, language)} | {literal.text[language] for literal in self.literals.literals.values()}
+        known |= {str(fact.value).strip() for fact in facts if isinstance(fact.value, str)} - {""}
+        if "…" in shown and any(isinstance(fact.value, str) for fact in facts):
+            return None  # a label cut short
         for text in sorted(known, key=len, reverse=True):
             shown = shown.replace(text, " ")
         match = DIGITS.search(shown)

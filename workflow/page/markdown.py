@@ -21,6 +21,8 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from workflow.page.placeholders import PRIVATE
 
+FUNCTION = re.compile(r"<mi>(?:ln|log|exp|max|min)</mi>(?!<mo)")
+"""A function's name before its argument, which the converter sets without a space."""
 BOXES = ("note", "key", "warn", "transfers")
 
 
@@ -61,6 +63,7 @@ def formula(source: str, display: bool) -> str:
     if PRIVATE.search(source):
         raise MarkdownError(f"a spliced number cannot stand inside a formula: ${PRIVATE.sub('', source).strip()}$")
     math = convert(source.strip(), display="block" if display else "inline")
+    math = FUNCTION.sub(r"\g<0><mspace width='0.17em'/>", math)
     inner = re.sub(r"<[^>]*>", "", math)
     if "\\" in inner:
         raise MarkdownError(f"formula ${source.strip()}$: unknown macro {inner[inner.index(chr(92)) :].split('<')[0]!r}")

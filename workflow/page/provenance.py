@@ -55,6 +55,10 @@ def runs(values: Values) -> dict[str, Run]:
     return {file: Run.of(file, manifest) for file, manifest in sorted(values.runs.items())}
 
 
+SHOWN = 4
+"""Inputs and cells on a card; the index of numbers has them all."""
+
+
 def card(fact: Fact, formatter: Formatter, language: str) -> dict:
     """One record of the data that the cards are built from; empty fields are left out."""
     record = {
@@ -63,12 +67,11 @@ def card(fact: Fact, formatter: Formatter, language: str) -> dict:
         "u": fact.unit,
         "s": fact.status,
         "n": fact.n or None,
-        "i": [repr(fact.lo), repr(fact.hi)] if fact.lo is not None and fact.hi is not None else None,
+        "i": [f"{fact.lo:.6g}", f"{fact.hi:.6g}"] if fact.lo is not None and fact.hi is not None else None,
         "r": fact.resampled,
         "f": fact.formula,
-        "p": list(fact.parents),
-        "c": [[cell.file, cell.row, cell.column, cell.where] for cell in fact.source[:4]],
-        "m": max(0, len(fact.source) - 4),
+        "p": [*fact.parents[:SHOWN], *("…" for _ in fact.parents[SHOWN : SHOWN + 1])],
+        "c": [[cell.file, cell.row, cell.column, cell.where] for cell in fact.source[:SHOWN]],
         "x": fact.reason,
     }
     return {name: value for name, value in record.items() if value not in ("", None, [], 0)}
