@@ -237,7 +237,7 @@ class Engine:
                 emitted += self._first_token(sequence, logits)
         done = clock()
         stamps = RoundStamps(began, draft_ms=0.0, verify_ms=1e3 * (done - began), commit_ms=0.0)
-        return self._record("prefill", turn, start, self.scheduler.admitted, positions, positions, emitted, stamps)
+        return self._record("prefill", turn, start, turn.admitted, positions, positions, emitted, stamps)
 
     def _prefill_stretch(self, sequence: Sequence, count: int) -> Tensor | None:
         prompt, at = sequence.request.prompt_ids, sequence.length
@@ -389,15 +389,15 @@ class Engine:
             start_s=start,
             step_ms=1e3 * (clock() - start),
             running=running,
-            queued=len(self.scheduler.waiting),
+            queued=turn.queued,
             positions=positions,
             committed=committed,
             emitted=emitted,
             draft_ms=stamps.draft_ms,
             verify_ms=stamps.verify_ms,
             commit_ms=stamps.commit_ms,
-            kv_usage=self.kv.usage,
-            state_usage=self.states.usage,
+            kv_usage=turn.kv_usage,
+            state_usage=turn.state_usage,
             blocked_by=turn.blocked_by,
         )
 

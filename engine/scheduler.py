@@ -37,6 +37,11 @@ class Turn:
     """Sequences with the number of prompt tokens to run now."""
     blocked_by: str
     """cap, state_slots, kv_pages, prefill_budget: why the queue's head stays; empty when nothing waits."""
+    queued: int
+    admitted: int
+    kv_usage: float
+    """Shares of the pools in use while the step runs, 0..1; requests that end in it still count."""
+    state_usage: float
 
 
 class Scheduler:
@@ -74,7 +79,7 @@ class Scheduler:
                 break
             sequence = self._admit(now)
             budget = self._take(sequence, budget, turn)
-        return Turn(tuple(turn), blocked)
+        return Turn(tuple(turn), blocked, len(self.waiting), self.admitted, self.kv.usage, self.states.usage)
 
     def _take(self, sequence: Sequence, budget: int, turn: list[tuple[Sequence, int]]) -> int:
         """Give a prompt as much of the budget as fits; a cut falls on a multiple of the KDA chunk."""
