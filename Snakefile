@@ -3,6 +3,7 @@ import sys
 
 from snakemake.utils import min_version, validate
 
+from workflow.page.listing import site_files
 from workflow.plan import STAGES, Plan, sources
 
 min_version("9.20")

@@ -9,7 +9,7 @@ rule site:
         code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "templates/**/*"),
         config="workflow/config.yaml",
     output:
-        PLAN.site_files,
+        site_files(PLAN),
     log:
         "workflow/build/logs/site.log",
     resources:
