@@ -42,7 +42,8 @@ def write(values: Values, out: Path) -> None:
 def one_of_each_shape(document: dict) -> dict:
     """The document with one fact of each shape (types of the fields, kind, status).
 
-    All of a shape come from one line of code and pass or fail together; the schema check of sixteen hundred facts would cost as much as deriving them; the tests check every fact.
+    All of a shape come from one line of code and pass or fail together. The schema check of sixteen hundred facts would cost as
+    much as deriving them; the tests check every fact.
     """
     if "facts" not in document:
         return document

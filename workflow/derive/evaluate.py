@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from functools import cached_property
@@ -51,7 +52,8 @@ class Read:
         return str(self.fact(key).fact.value)
 
     def has(self, key: str) -> bool:
-        """Whether a fact exists and is not missing. Not recorded: a fact's value comes from what it reads afterwards."""
+        """Whether a fact exists and is not missing. Not a parent: a fact's value comes from what it reads afterwards."""
+        self.record.asked.add(key)
         return key in self.derivation.definitions and not self.derivation.result(key).fact.missing
 
     def present(self, keys) -> list[str]:
@@ -168,12 +170,14 @@ class Result:
 class Derivation:
     """Evaluates facts on demand, each once."""
 
-    def __init__(self, campaign: Campaign, resamples: int | None = None):
+    def __init__(self, campaign: Campaign, resamples: int | None = None, thresholds: dict | None = None, mutation: dict | None = None):
         import workflow.derive.claims
         import workflow.derive.facts  # noqa: F401  registers
 
         self.campaign = campaign
-        self.thresholds = yaml.safe_load(THRESHOLDS.read_text("utf8"))
+        self.thresholds = read_thresholds() if thresholds is None else thresholds
+        self.mutation = mutation
+        """Result of the last mutation run on these files, if there is one."""
         settings = self.thresholds["bootstrap"]
         self.level, self.min_requests = settings["level"], settings["min_requests"]
         self.resampling = Resampling(settings["resamples"] if resamples is None else resamples, settings["seed"])
@@ -426,6 +430,11 @@ def domains_of(campaign: Campaign) -> dict[str, tuple]:
         if table is not None:
             found[field] = sorted({*found[field], *(int(text) for text in table.distinct(column))})
     return {name: tuple(values) for name, values in found.items()}
+
+
+@functools.lru_cache(maxsize=1)
+def read_thresholds() -> dict:
+    return yaml.safe_load(THRESHOLDS.read_text("utf8"))
 
 
 def thresholds_digest() -> str:

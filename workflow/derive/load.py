@@ -98,8 +98,10 @@ class Campaign:
 
     def with_table(self, table: Table) -> Campaign:
         """A copy with one table exchanged and the rows that depend on it joined again."""
-        tables = {name: strip(t) for name, t in (self.tables | {table.file: table}).items()}
-        return replace(self, tables=join(tables))
+        family = {table.file} if table.kind != "points" else set(family_files(table.file))
+        points = file_name("points", table.file.removesuffix(".csv").split("_", 1)[-1])
+        tables = {name: strip(t) for name, t in self.tables.items() if name in family or name == points} | {table.file: strip(table)}
+        return replace(self, tables=self.tables | join(tables))
 
 
 def file_name(kind: str, family: str) -> str:
@@ -109,6 +111,12 @@ def file_name(kind: str, family: str) -> str:
     if kind == "points":
         return "search.csv" if family == "search" else f"sweep_{family}.csv"
     return f"{kind}_{family}.csv"
+
+
+def family_files(file: str) -> list[str]:
+    """Files that one measuring command's points belong to: its points, request rows and step rows."""
+    family = next((name for name in FAMILIES if file_name("points", name) == file), "")
+    return [file_name(kind, family) for kind in ("points", "requests", "steps")] if family else [file]
 
 
 def read_table(path: Path) -> Table:

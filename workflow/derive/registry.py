@@ -85,7 +85,8 @@ def fact(template: str, *, kind: str, unit: str = "", status: str = "measured", 
 def claim(template: str, *, kind: str, measure: str = "log ratio", **domains: tuple) -> Callable:
     """Register a function `(read, **fields) -> margin` or `-> (margin, noise)` as the claim(s) `template`.
 
-    A margin above 0 holds, below 0 fails. It is a dimensionless Sample or a number, in `measure` (words). A noise that the function names itself is a least one.
+    A margin above 0 holds, below 0 fails. It is a dimensionless Sample or a number, in `measure` (words). A noise that the
+    function names itself is a least one.
     """
     if kind not in CLAIM_KINDS:
         raise ValueError(f"{template}: kind {kind!r} is not one of {CLAIM_KINDS}")

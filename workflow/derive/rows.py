@@ -22,6 +22,8 @@ class Record:
     """What one fact has read so far."""
 
     parents: dict[str, None] = field(default_factory=dict)
+    asked: set[str] = field(default_factory=set)
+    """Facts whose presence mattered, whether or not their value was read."""
     cells: dict[Cell, None] = field(default_factory=dict)
     boots: dict[tuple[str, str], int] = field(default_factory=dict)
     """(table family, stage) -> boots behind the rows that were read."""

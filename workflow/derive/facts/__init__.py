@@ -8,6 +8,7 @@ from workflow.derive.facts import (  # noqa: F401
     lanes,
     loss,
     machine,
+    mutation,
     noise,
     prologue,
     recommend,

@@ -13,31 +13,35 @@ ONE_CONTENT = DECLARED["one_content"]
 GAMMAS = DECLARED["gamma"]
 
 
-def terms(read, content: str, gamma: int) -> dict[str, Sample]:
-    """τ, T_d, o, T_draft, Σ π T_v and T_commit of one cell, a round each, o a token."""
-    arm = f"g{gamma}"
-    plain, points = read.points("window", content=content, arm="plain"), read.points("window", content=content, arm=arm)
-    plain_rows, rows = read.requests("window", content=content, arm="plain"), read.requests("window", content=content, arm=arm)
-    a_round = measures.rounds_per_step(points)
-    decode = plain.dot("verify_ms", "steps") / plain.sum("decode_tokens")
-    return {
-        "tau": measures.emitted_per_round(rows),
-        "decode": decode,
-        "other": measures.time_per_token(plain_rows) - decode,
-        "draft": measures.per_step(points, "draft_ms") / a_round,
-        "verify": verify_mixture(read, content, arm),
-        "commit": measures.per_step(points, "commit_ms") / a_round,
-    }
+@fact("division.{content}.decode_ms", kind="duration", unit="ms/token")
+def decode(read, content):
+    """T_d: target forwards of the plain lane / tokens they gave"""
+    plain = read.points("window", content=content, arm="plain")
+    return plain.dot("verify_ms", "steps") / plain.sum("decode_tokens")
 
 
-def verify_mixture(read, content: str, arm: str) -> Sample:
-    """Σ_w π_w T_v(w): verify times of the step rows by the width they were run at, weighted by how often that width came."""
-    steps = read.steps("window", content=content, arm=arm, kind="round")
-    widths = steps.read("positions") / steps.read("running")
+@fact("division.{content}.other_ms", kind="duration", unit="ms/token")
+def other(read, content):
+    """o: plain time per token - T_d, what a token costs outside the target's forward"""
+    return read[f"window.{content}.plain.tpot_ms"] - read[f"division.{content}.decode_ms"]
+
+
+@fact("division.{content}.g{gamma}.{block}", kind="duration", unit="ms/round", block=("draft_ms", "commit_ms"))
+def block_time(read, content, gamma, block):
+    """mean of the block over the rounds of the cell"""
+    points = read.points("window", content=content, arm=f"g{gamma}")
+    return read[f"window.{content}.g{gamma}.{block}"] / measures.rounds_per_step(points)
+
+
+@fact("division.{content}.g{gamma}.verify_ms", kind="duration", unit="ms/round")
+def verify_mixture(read, content, gamma):
+    """Σ π_w T_v(w): verify times of the step rows by the width they ran at, weighted by how often that width came"""
+    steps = read.steps("window", content=content, arm=f"g{gamma}", kind="round")
+    widths = np.rint(steps.read("positions") / steps.read("running")).astype(int)
     total = steps.count("round")
     shares, times = {}, {}
-    for width in sorted({round(w) for w in widths}):
-        some = steps.where_true(np.round(widths) == width)
+    for width in map(int, np.unique(widths)):
+        some = steps.where_true(widths == width)
         shares[width] = some.count("round") / total
         times[width] = some.sum("verify_ms") / some.count("round")
     # A width that a single boot lacks counts nothing there.
@@ -45,6 +49,19 @@ def verify_mixture(read, content: str, arm: str) -> Sample:
         {w: Sample(np.nan_to_num(s.values)) for w, s in shares.items()},
         {w: Sample(np.nan_to_num(t.values), t.unit) for w, t in times.items()},
     )
+
+
+def terms(read, content: str, gamma: int) -> dict[str, Sample]:
+    """The division's terms for one cell: τ, T_d and o a token, T_draft, Σ π T_v and T_commit a round."""
+    prefix = f"division.{content}"
+    return {
+        "tau": read[f"window.{content}.g{gamma}.emitted_per_round"],
+        "decode": read[f"{prefix}.decode_ms"],
+        "other": read[f"{prefix}.other_ms"],
+        "draft": read[f"{prefix}.g{gamma}.draft_ms"],
+        "verify": read[f"{prefix}.g{gamma}.verify_ms"],
+        "commit": read[f"{prefix}.g{gamma}.commit_ms"],
+    }
 
 
 def boots_of(read, content: str, gamma: int) -> int:
@@ -64,9 +81,8 @@ def across(read, content: str, gamma: int, other_texts: bool = False) -> tuple[n
     """
     count = boots_of(read, content, gamma)
     cell = {name: sample.values[1 : 1 + count] for name, sample in terms(read, content, gamma).items()}
-    plain = measures.time_per_token(read.requests("window", content=content, arm="plain"))
-    spec = measures.time_per_token(read.requests("window", content=content, arm=f"g{gamma}"))
-    measured = (plain / spec).number()[1 : 1 + count]
+    ratio = read[f"window.{content}.plain.tpot_ms"] / read[f"window.{content}.g{gamma}.tpot_ms"]
+    measured = ratio.number()[1 : 1 + count]
     pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
     predicted = []
     for a, b in pairs:
@@ -144,9 +160,8 @@ def other_text_gap(read):
 
 @fact("division.other_ms", kind="duration", unit="ms/token")
 def other_ms(read):
-    """o: plain time per token - T_decode, all contents"""
-    plain = read.points("window", content="all", arm="plain")
-    return read["window.all.plain.tpot_ms"] - plain.dot("verify_ms", "steps") / plain.sum("decode_tokens")
+    """o of all contents together"""
+    return read["division.all.other_ms"]
 
 
 @fact("division.{content}.break_even_verify_ms", kind="duration", unit="ms/round")
@@ -174,6 +189,24 @@ def foretold(read, content, gamma):
     a_token = Sample(1.0, "step/token")
     tau = Sample(division.tau_of(histogram, gamma, emitted), "token/round")
     return Sample(division.speedup(tau, read["window.decode_ms"] * a_token, read["division.other_ms"], **costs).to("").value)
+
+
+@fact("division.{content}.g{gamma}.next_gain", kind="percent", unit="percent", gamma=GAMMAS[:-1])
+def next_gain(read, content, gamma):
+    """P(c >= γ + 1) / τ: what one more draft adds to the tokens a round, from the accepted counts at the largest block size"""
+    chance = Sample(1.0)
+    tau = Sample(1.0)
+    for slot in range(1, gamma + 2):
+        if slot == gamma + 1:
+            return chance * read[f"window.{content}.accept_at_pos.{slot}"] / tau
+        chance = chance * read[f"window.{content}.accept_at_pos.{slot}"]
+        tau = tau + chance
+
+
+@fact("division.{content}.g{gamma}.next_cost", kind="percent", unit="percent", gamma=GAMMAS[:-1])
+def next_cost(read, content, gamma):
+    """step at γ + 1 / step at γ - 1: what one more draft adds to the round"""
+    return read[f"window.{content}.g{gamma + 1}.step_ms"] / read[f"window.{content}.g{gamma}.step_ms"] - 1
 
 
 @fact("division.{content}.chosen_gamma", kind="count", status="computed")

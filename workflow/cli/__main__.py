@@ -1,0 +1,7 @@
+"""`python -m workflow.cli` is `soundings`."""
+
+import sys
+
+from workflow.cli import main
+
+sys.exit(main())

@@ -1,0 +1,97 @@
+"""`soundings choose-gamma`: the speedup of every block size from one run at the largest, and the block size to take."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from rich.console import Console
+from rich.table import Table
+
+from workflow.cli import BadInput, campaign
+from workflow.derive import division, load
+from workflow.derive.registry import CONTENTS
+from workflow.derive.schema import SchemaError
+
+HELP = "predict the speedup at every block size from one run at the largest and a table of costs, and choose one"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    campaign.add_options(parser)
+    parser.add_argument("--content", choices=(*CONTENTS, "all"), default="all", help="content class of the campaign (default all)")
+    parser.add_argument(
+        "--histogram", metavar="c0;c1;...", help="instead of a campaign: rounds by accepted count at the largest block size"
+    )
+    parser.add_argument("--decode-ms", type=float, help="plain step, ms")
+    parser.add_argument("--verify-ms", metavar="w2,w3,...", help="verification by width, ms, from width 2 to the largest block size + 1")
+    parser.add_argument("--draft-ms", metavar="g1,g2,...", help="drafting by block size, ms, from 1 to the largest")
+    parser.add_argument("--commit-ms", type=float, default=0.0, help="commit, ms a round (default 0)")
+    parser.add_argument("--other-ms", type=float, default=0.0, help="time a token costs outside the blocks, ms (default 0)")
+    parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    rows, regret = from_costs(arguments) if arguments.histogram else from_campaign(arguments)
+    chosen = max(rows, key=lambda row: row["foretold"])["gamma"]
+    if arguments.json:
+        print(json.dumps({"chosen": chosen, "regret_percent": regret, "rows": rows}, indent=1))
+        return 0
+    table = Table("γ", "foretold", "measured", "", box=None, pad_edge=False)
+    for row in rows:
+        measured = "" if row["measured"] is None else f"{row['measured']:.3f}"
+        table.add_row(str(row["gamma"]), f"{row['foretold']:.3f}", measured, "chosen" if row["gamma"] == chosen else "")
+    Console().print(table)
+    if max(row["foretold"] for row in rows) < 1:
+        print("no block size pays: decode plainly")
+    if regret is not None:
+        print(f"regret against the measured sweep: {regret:.2f} %")
+    return 0
+
+
+def from_campaign(arguments: argparse.Namespace) -> tuple[list[dict], float | None]:
+    """Foretold and measured speedups of a campaign's block-size sweep."""
+    from workflow.derive.evaluate import Derivation
+
+    try:
+        derivation = Derivation(load.load(campaign.folder_of(arguments)), resamples=0)
+    except SchemaError as error:
+        raise BadInput(str(error)) from None
+    rows = []
+    for gamma in derivation.domains["gamma"]:
+        foretold = derivation.result(f"division.{arguments.content}.g{gamma}.foretold").fact
+        measured = derivation.result(f"window.{arguments.content}.g{gamma}.speedup").fact
+        if not foretold.missing:
+            rows.append({"gamma": gamma, "foretold": foretold.value, "measured": measured.value})
+    if not rows:
+        raise BadInput(f"nothing to predict from: {derivation.result(f'division.{arguments.content}.g1.foretold').fact.reason}")
+    return rows, derivation.result(f"division.{arguments.content}.regret").fact.value
+
+
+def from_costs(arguments: argparse.Namespace) -> tuple[list[dict], None]:
+    """Foretold speedups from numbers on the command line, before any kernel is written."""
+    if arguments.decode_ms is None or arguments.verify_ms is None or arguments.draft_ms is None:
+        raise BadInput("--histogram needs --decode-ms, --verify-ms and --draft-ms beside it")
+    counts = numbers("--histogram", arguments.histogram, ";")
+    verify, draft = numbers("--verify-ms", arguments.verify_ms, ","), numbers("--draft-ms", arguments.draft_ms, ",")
+    widest = len(counts) - 1
+    if widest < 1 or sum(counts) <= 0:
+        raise BadInput(f"--histogram {arguments.histogram}: expected at least the counts of 0 and 1 accepted drafts, not all zero")
+    for name, values in (("--verify-ms", verify), ("--draft-ms", draft)):
+        if len(values) != widest:
+            raise BadInput(f"{name}: {len(values)} values; the histogram has block sizes 1 to {widest}, so {widest} are needed")
+    rows = []
+    for gamma in range(1, widest + 1):
+        tau = division.tau_of(counts, gamma)
+        value = division.speedup(tau, arguments.decode_ms, arguments.other_ms, draft[gamma - 1], verify[gamma - 1], arguments.commit_ms)
+        rows.append({"gamma": gamma, "foretold": value, "measured": None})
+    return rows, None
+
+
+def numbers(option: str, text: str, separator: str) -> list[float]:
+    try:
+        found = [float(part) for part in text.split(separator)]
+    except ValueError:
+        raise BadInput(f"{option} {text}: expected numbers separated by {separator!r}") from None
+    if any(not value >= 0 for value in found):
+        raise BadInput(f"{option} {text}: expected numbers >= 0")
+    return found

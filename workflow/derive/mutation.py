@@ -1,0 +1,312 @@
+"""Mutation of the measured cells: every number of the report must move when one of its sources does, and nothing else may.
+
+A number that no mutation moves is typed, cached or read from elsewhere. A number that moves although the graph of facts does not
+lead from the mutated cell to it has a source that nobody recorded. Compared on unrounded values, in one process, without resampling.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from workflow.derive import schema
+from workflow.derive.evaluate import Derivation, read_thresholds
+from workflow.derive.load import Campaign, Table, family_files
+
+SELECTORS = frozenset(
+    "run_id stage label lane block_size boot boot_id repeat in_boot_pass content isl max_concurrency status kind metric comparison"
+    " round role slot request_id prompt_id".split()
+)
+"""Columns by which rows are chosen: a mutation there regroups the rows of the file, so all of its facts may move."""
+FACTORS = (1.37, 0.6, 4.0, 0.2, 0.0)
+FAILURES = (ValueError, ArithmeticError, LookupError, TypeError)
+"""A build that fails on the mutated cell has caught it."""
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One change: `lines` of one column take new texts; without a column the rows go; without lines it is a manifest field."""
+
+    file: str
+    column: str
+    lines: tuple[int, ...]
+    texts: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" lines {self.lines[0]}" + ("…" if len(self.lines) > 1 else "") if self.lines else ""
+        return f"{self.file}{where} {self.column or '(rows removed)'} -> {self.texts[0] if self.texts else ''}"
+
+
+@dataclass
+class Outcome:
+    """What a run found."""
+
+    keys: list[str]
+    proven: dict[str, str] = field(default_factory=dict)
+    """Key -> the mutation that moved it."""
+    strays: list[str] = field(default_factory=list)
+    """Keys that moved against the graph, with the mutation."""
+    mutations: int = 0
+
+    @property
+    def unproven(self) -> list[str]:
+        return [key for key in self.keys if key not in self.proven]
+
+    @property
+    def score(self) -> float:
+        return len(self.proven) / len(self.keys) if self.keys else 1.0
+
+
+class Prover:
+    """Mutates copies of one campaign and compares the facts with those of the original."""
+
+    def __init__(self, campaign: Campaign, seed: int = 0):
+        self.campaign = campaign
+        self.random = random.Random(seed)
+        self.base = Derivation(campaign, resamples=0)
+        for key in self.base.definitions:
+            self.base.result(key)
+        self._lines: dict[str, dict[tuple[str, str], int]] = {}
+
+    def keys(self) -> list[str]:
+        """Every fact with a value, those about the mutation run itself left out."""
+        return [key for key, result in self.base.results.items() if not result.fact.missing and not key.startswith("mutation.")]
+
+    def sources(self, key: str) -> dict[tuple[str, str], int]:
+        """(file, column) -> bit set of the lines that a fact rests on, through all of its parents and of the facts it asked for."""
+        if key not in self._lines:
+            found: dict[tuple[str, str], int] = {}
+            result = self.base.results.get(key)
+            if result is None:  # a key that was asked for and does not exist
+                return {}
+            self._lines[key] = found
+            for cell in result.fact.source:
+                place = (cell.file, cell.column.partition("[")[0] if cell.column else cell.row)
+                bits = 0
+                for first, last in spans(cell.row) if cell.column else ():
+                    bits |= ((1 << (last - first + 1)) - 1) << first
+                found[place] = found.get(place, 0) | bits
+            for parent in (*result.fact.parents, *result.record.asked):
+                for place, bits in self.sources(parent).items():
+                    found[place] = found.get(place, 0) | bits
+        return self._lines[key]
+
+    @cached_property
+    def readers(self) -> dict[tuple[str, str], set[str]]:
+        """(file, column) -> facts that rest on it."""
+        found: dict[tuple[str, str], set[str]] = {}
+        for key in self.base.results:
+            for place in self.sources(key):
+                found.setdefault(place, set()).add(key)
+        return found
+
+    def run(self, keys: list[str], tries: int = 60, cells: bool = False) -> Outcome:
+        """Prove each key by some mutation of its sources; with `cells`, also mutate every numeric cell of the points files.
+
+        Of request and step files one seeded cell a point and column is taken there.
+        """
+        outcome = Outcome(list(keys))
+        wanted = set(keys)
+        if cells:
+            for mutation in self.every_cell():
+                self.try_one(mutation, outcome, wanted)
+        order = list(keys)
+        self.random.shuffle(order)
+        for key in order:
+            for mutation, _ in zip(self.proposals(key), range(tries), strict=False):
+                if key in outcome.proven:
+                    break
+                self.try_one(mutation, outcome, wanted)
+        return outcome
+
+    def try_one(self, mutation: Mutation, outcome: Outcome, wanted: set[str]) -> None:
+        outcome.mutations += 1
+        for key in self.moved(mutation):
+            if key in wanted:
+                outcome.proven.setdefault(key, str(mutation))
+            if not self.expected(key, mutation):
+                outcome.strays.append(f"{key}: {mutation}")
+
+    def expected(self, key: str, mutation: Mutation) -> bool:
+        """Whether the graph leads from the mutated cells to the fact."""
+        if mutation.column in SELECTORS or not mutation.column:
+            return True
+        bits = self.sources(key).get((mutation.file, mutation.column))
+        return bits is not None and (not mutation.lines or any(bits >> line & 1 for line in mutation.lines))
+
+    def moved(self, mutation: Mutation) -> list[str]:
+        """Keys whose value differs, or cannot be computed, after a mutation."""
+        changed = self.apply(mutation)
+        if isinstance(changed, dict):
+            derivation = Derivation(self.campaign, resamples=0, thresholds=changed)
+        else:
+            derivation = Derivation(changed, resamples=0)
+        regrouped = mutation.column in SELECTORS or not mutation.column
+        if not regrouped:
+            derivation.domains, derivation.definitions = self.base.domains, self.base.definitions
+            derivation._weights = dict(self.base._weights)
+            derivation._bits = self.base._bits
+            suspects = self.readers.get((mutation.file, mutation.column), set())
+            derivation.results |= {k: r for k, r in self.base.results.items() if k not in suspects and not k.startswith("threshold.")}
+        else:
+            suspects = set(self.base.results)
+        found = []
+        for key in suspects:
+            try:
+                value = derivation.result(key).fact.value
+            except FAILURES:
+                value = None
+            if value != self.base.results[key].fact.value:
+                found.append(key)
+        return found
+
+    def apply(self, mutation: Mutation) -> Campaign | dict:
+        """The campaign, or the thresholds, after a mutation."""
+        if mutation.file.endswith("thresholds.yaml"):
+            thresholds = copy.deepcopy(read_thresholds())
+            thresholds["claims"][mutation.column.removeprefix("claims.").removesuffix(".bound")]["bound"] = float(mutation.texts[0])
+            return thresholds
+        if mutation.file.endswith(".manifest.json"):
+            return self.with_field(mutation.file.removesuffix(".manifest.json") + ".csv", mutation.column)
+        table = own(self.campaign.tables[mutation.file])
+        place = {line: row for row, line in enumerate(table.lines)}
+        rows = [place[line] for line in mutation.lines]
+        if not mutation.column:
+            return self.without(table, rows)
+        cells = list(table.columns[mutation.column])
+        for row, text in zip(rows, mutation.texts, strict=True):
+            cells[row] = text
+        return self.campaign.with_table(replace(table, columns=table.columns | {mutation.column: tuple(cells)}, _cache={}))
+
+    def without(self, table: Table, rows: list[int]) -> Campaign:
+        """The campaign without some rows; a point takes its request and step rows with it."""
+        gone = {table.columns["run_id"][row] for row in rows} if table.kind == "points" else set()
+        campaign = self.campaign
+        tables = dict(campaign.tables) | {table.file: drop(table, set(rows))}
+        for name in family_files(table.file):
+            if gone and name in tables and name != table.file:
+                other = own(tables[name])
+                tables[name] = drop(other, {i for i, run_id in enumerate(other.columns["run_id"]) if run_id in gone})
+        return replace(campaign, tables=tables).with_table(tables[table.file])
+
+    def with_field(self, file: str, path: str) -> Campaign:
+        """The campaign with one field of a manifest changed: numbers grow, texts get a letter, truths turn."""
+        manifests = dict(self.campaign.manifests)
+        manifest = copy.deepcopy(manifests[file])
+        *parents, last = path.split(".")
+        place = manifest
+        for part in parents:
+            place = place[part]
+        place[last] = other(place[last])
+        return replace(self.campaign, manifests=manifests | {file: manifest})
+
+    def proposals(self, key: str) -> Iterator[Mutation]:
+        """Mutations of a fact's sources: single cells first, then whole slices, then rows."""
+        places = sorted(self.sources(key).items())
+        self.random.shuffle(places)
+        for (file, column), bits in places:
+            if not bits:
+                yield Mutation(file, column, (), (str(bound(file, column) * 1.37),))
+        tables = [(self.campaign.tables[file], column, lines_of(bits)) for (file, column), bits in places if bits]
+        files = {table.file: lines for table, _, lines in tables}
+        for factor in FACTORS[:2]:
+            for table, column, lines in tables:
+                yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
+        for file, lines in files.items():
+            yield Mutation(file, "", (self.random.choice(lines),))
+        for factor in FACTORS[2:]:
+            for table, column, lines in tables:
+                yield from self.cells_mutation(table, column, lines, factor)
+                yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
+        for file, lines in files.items():
+            yield Mutation(file, "", tuple(lines))
+
+    def cells_mutation(self, table: Table, column: str, lines: list[int], factor: float) -> Iterator[Mutation]:
+        """Cells of one column times a factor, each kept within its schema where that is possible."""
+        place = {line: row for row, line in enumerate(table.lines)}
+        rule = schema.schema(table.kind)["properties"][column]
+        slot = self.random.randrange(64)
+        texts = tuple(changed(table.columns[column][place[line]], rule, factor, slot) for line in lines)
+        if texts != tuple(table.columns[column][place[line]] for line in lines):
+            yield Mutation(table.file, column, tuple(lines), texts)
+
+    def every_cell(self) -> Iterator[Mutation]:
+        """Every numeric cell of the points files; one seeded cell a point and column of request and step files."""
+        for table in self.campaign.tables.values():
+            properties = schema.schema(table.kind)["properties"]
+            numeric = [name for name in table.columns if name in properties and {"number", "integer"} & set(types(properties[name]))]
+            groups: dict[str, list[int]] = {}
+            for row, run_id in enumerate(table.columns.get("run_id", map(str, range(len(table))))):
+                groups.setdefault(run_id if table.kind in ("requests", "steps") else str(row), []).append(row)
+            for rows in groups.values():
+                for column in numeric:
+                    row = self.random.choice(rows)
+                    if table.columns[column][row]:
+                        yield from self.cells_mutation(table, column, [table.lines[row]], FACTORS[0])
+
+
+def types(rule: dict) -> list[str]:
+    return rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+
+
+def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
+    """Another text for a cell: a number times the factor, a list with one count raised, an enumeration's next value, a longer text."""
+    if not text:
+        return text
+    if "enum" in rule:
+        values = [str(value) for value in rule["enum"] if value is not None]
+        return values[(values.index(text) + 1) % len(values)]
+    if {"number", "integer"} & set(types(rule)):
+        whole = "integer" in types(rule)
+        for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
+            new = str(round(candidate)) if whole else repr(candidate)
+            if float(new) != float(text) and schema.allowed(new, rule):
+                return new
+        return text
+    if ";" in text:
+        counts = text.split(";")
+        counts[slot % len(counts)] = str(int(counts[slot % len(counts)]) + 7)
+        return ";".join(counts)
+    return text + "x"
+
+
+def other(value):
+    if isinstance(value, bool) or value is None:
+        return not value
+    if isinstance(value, (int, float)):
+        return type(value)(value * 2 + 1)
+    if isinstance(value, list):
+        return [other(item) for item in value]
+    return value + "x"
+
+
+def bound(file: str, column: str) -> float:
+    """Value of a threshold, 1 for a manifest field (whose new value is made from the old one)."""
+    if not file.endswith("thresholds.yaml"):
+        return 1.0
+    return float(read_thresholds()["claims"][column.removeprefix("claims.").removesuffix(".bound")]["bound"])
+
+
+def own(table: Table) -> Table:
+    """A table with the columns of its own file only."""
+    properties = schema.schema(table.kind)["properties"]
+    return replace(table, columns={name: cells for name, cells in table.columns.items() if name in properties}, _cache={})
+
+
+def drop(table: Table, rows: set[int]) -> Table:
+    keep = [i for i in range(len(table)) if i not in rows]
+    columns = {name: tuple(cells[i] for i in keep) for name, cells in table.columns.items()}
+    return replace(table, columns=columns, lines=tuple(table.lines[i] for i in keep), _cache={})
+
+
+def spans(text: str) -> Iterator[tuple[int, int]]:
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        yield int(first), int(last or first)
+
+
+def lines_of(bits: int) -> list[int]:
+    return [line for line in range(bits.bit_length()) if bits >> line & 1]
