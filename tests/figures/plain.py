@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,8 +20,16 @@ def strings() -> dict:
     return yaml.safe_load(STRINGS.read_text("utf8"))
 
 
+@dataclass(frozen=True)
+class PlainNumbers:
+    language: str
+
+    def text(self, fact: Fact, style: str | None = None) -> str:
+        return written(fact, self.language, style)
+
+
 def written(fact: Fact, language: str, fmt: str | None = None) -> str:
-    """A number as the page would about write it."""
+    """A number about as the page writes it."""
     if isinstance(fact.value, str):
         return NAMES[fact.value][language] if fact.value in NAMES else fact.value
     unit, digits = "", f"{fact.value:.2f}"
@@ -30,7 +39,7 @@ def written(fact: Fact, language: str, fmt: str | None = None) -> str:
         case "percent":
             digits, unit = f"{fact.value:.1f}", "%"
         case "duration" | "rate":
-            unit = "\N{NO-BREAK SPACE}" + {"token/s": "tok/s"}.get(fact.unit, fact.unit)
+            unit = "\N{NO-BREAK SPACE}" + {"token/s": "tok/s"}.get(fact.unit, fact.unit.split("/")[0])
             digits = f"{fact.value:.3g}" if abs(fact.value) < 1000 else f"{fact.value:,.0f}"
         case "count":
             digits = f"{fact.value:,.0f}"

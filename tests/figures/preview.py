@@ -10,7 +10,7 @@ import html
 from pathlib import Path
 
 from tests.figures import chromium, synthetic
-from tests.figures.plain import strings, written
+from tests.figures.plain import PlainNumbers, strings
 from workflow.derive.values import Values
 from workflow.figures.fill import Words, fill, plain
 from workflow.figures.plate import Missing
@@ -49,8 +49,8 @@ def main() -> None:
 
 
 def card(drawing: str, plate: str, language: str, theme: str, values: Values) -> str:
-    words = Words(plate, language, strings(), values, written)
-    filled = fill(drawing, language, strings(), values, written)
+    words = Words(plate, language, strings(), values, PlainNumbers(language))
+    filled = fill(drawing, language, strings(), values, PlainNumbers(language))
     return (f'<figure class="{theme}" lang="{language}"><figcaption><b>{html.escape(plain(words.finding("title")))}</b><br>'
             f'{html.escape(plain(words.subtitle()))}</figcaption>{filled}</figure>')
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workflow.derive.fact import Claim, Fact
 from workflow.derive.values import Values
 
@@ -34,8 +36,28 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _round(facts)
     _noise(facts)
     _prologue(facts)
+    _ends(facts)
     kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
     return Values("synthetic", kept, {key: Claim(key, verdict, "bound") for key in CLAIMS})
+
+
+def shaped(shape: str) -> Values:
+    """The campaign with its curves elsewhere: `steep` steps and lanes far apart, `close` contents and lanes, `reversed` order of contents and lanes."""
+    known = values()
+    facts = dict(known.facts)
+    for key, fact in known.facts.items():
+        if isinstance(fact.value, str) or key.startswith(("noise.", "dspark.", "isl.s", "isl.l", "loss.from_isl", "loss.to_isl")) or fact.kind == "count":
+            continue
+        factor = 1.0
+        if shape == "steep" and ("_ms" in key or ".w" in key):
+            level = "".join(c for c in key.split(".")[1 if ".w" in key else 2] if c.isdigit()) if key.count(".") > 1 else ""
+            factor = 1 + 0.2 * int(level or 0) ** 0.5
+        elif shape == "close" and fact.kind == "ratio":
+            factor = fact.value**-0.8
+        elif shape == "reversed" and fact.kind in ("ratio", "rate"):
+            factor = 1.6 if "zh" in key or ".plain." in key else 0.8
+        facts[key] = replace(fact, value=fact.value * factor, lo=None, hi=None, repeats=())
+    return replace(known, facts=facts)
 
 
 def _window(facts: Facts) -> None:
@@ -85,6 +107,7 @@ def _lanes(facts: Facts) -> None:
         round_step = 6.6 * (1 + 0.13 * (level - 1))
         for lane, tokens, step in (("plain", 1.0, plain_step), ("dspark", 2.0, round_step)):
             rate = level * tokens / step * 1000 * 0.96
+            facts.put(f"lanes.c{level}.{lane}.tpot_ms", step / tokens, "duration", "ms", 0.02)
             facts.put(f"lanes.c{level}.{lane}.output_throughput", rate, "rate", "token/s", 0.02)
             facts.put(f"scale.{lane}.c{level}.output_throughput", rate, "rate", "token/s", 0.02)
             facts.put(f"scale.{lane}.c{level}.per_request_tokens_per_s", rate / level, "rate", "token/s")
@@ -122,6 +145,7 @@ def _lengths(facts: Facts) -> None:
     start, end = facts["isl.i64.dspark.e2e_ms"].value, facts["isl.i4096.dspark.e2e_ms"].value
     facts.put("loss.from_ms", start, "duration", "ms")
     facts.put("loss.to_ms", end, "duration", "ms")
+    facts.put("loss.total_ms", end - start, "duration", "ms")
     facts.put("loss.e2e_ratio", end / start)
     for name, share in (("prefill", 0.86), ("step", 0.12), ("accept", 0.03), ("rest", -0.01)):
         facts.put(f"loss.{name}_share", share * 100, "percent")
@@ -138,7 +162,7 @@ def _round(facts: Facts) -> None:
     facts.put("dspark.round.drafted", 7, "count")
     facts.put("dspark.round.accepted", 3, "count")
     facts.put("dspark.round.tokens", 4, "count")
-    facts.put("dspark.round.bonus", "5", "label")
+    facts.put("dspark.round.bonus.token", "5", "label")
     for part, ms in (("draft", 1.77), ("verify", 7.33), ("commit", 0.12), ("total", 9.22)):
         facts.put(f"dspark.round.{part}_ms", ms, "duration", "ms")
     facts.put("dspark.markov_share", 19.2, "percent")
@@ -149,6 +173,28 @@ def _prologue(facts: Facts) -> None:
     for part, source in (("accepted_per_step", "tokens_per_step"), ("step_ms", "step_ms"), ("throughput", "output_throughput")):
         known = facts[f"scale.plain.c32.{source}"]
         facts.put(f"prologue.best.{part}", known.value, known.kind, known.unit)
+
+
+def _ends(facts: Facts) -> None:
+    """The aliases by which captions name the ends of a ladder."""
+
+    def alias(name: str, cell: str) -> None:
+        for key, fact in [item for item in facts.items() if item[0].startswith(cell + ".")]:
+            facts[name + key.removeprefix(cell)] = replace(fact, key=name + key.removeprefix(cell))
+
+    for content in REACH:
+        alias(f"window.{content}.at_narrowest", f"window.{content}.g1")
+        alias(f"window.{content}.at_widest", f"window.{content}.g7")
+    for lane in ("plain", "dspark"):
+        alias(f"scale.{lane}.at_one", f"scale.{lane}.c1")
+        alias(f"scale.{lane}.at_most", f"scale.{lane}.c32")
+    alias("lanes.at_one", "lanes.c1")
+    alias("lanes.at_most", "lanes.c32")
+    alias("isl.at_shortest", "isl.i64")
+    alias("isl.at_longest", "isl.i4096")
+    facts.put("isl.distinct_4gram_share", 0.84, "probability")
+    facts.put("accept.by_concurrency.span", 0.4, "percent")
+    facts.put("threshold.figures.verify_cheap", 1.35)
 
 
 def _noise(facts: Facts) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import os
 import re
@@ -25,12 +26,14 @@ class TooLarge(ValueError):
 
 
 def build(values: Values, out: Path) -> dict[str, dict]:
-    """Write `ID.svg`, `ID.narrow.svg` and `index.json` into `out`, the whole folder at once. Returns the index."""
+    """Write `ID.svg`, `ID.narrow.svg`, `ID.json` (what the page needs) and `index.json` into `out`, all or nothing. Returns the records."""
     out.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         index = {plate.id: _one(plate, values, fresh) for plate in plates()}
-        (fresh / "index.json").write_text(json.dumps(index, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf8")
+        for name, record in index.items():
+            _dump(fresh / f"{name}.json", record)
+        _dump(fresh / "index.json", {name: {part: record[part] for part in ("file", "narrow", "reason")} for name, record in index.items()})
         _replace(fresh, out)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -52,6 +55,7 @@ def _one(plate: Plate, values: Values, folder: Path) -> dict:
         if (size := len(drawings[layout.name].encode())) > BUDGET:
             raise TooLarge(f"plate {plate.id} ({layout.name}): {size:,} bytes of SVG, the budget is {BUDGET:,}")
     if gone:
+        gone = _known(values, gone)
         reason = _reason(values, gone)
         return record | {"missing": {"key": gone[0], "keys": list(gone), "reason": reason}, "reason": reason}
     table = plate.table(values)
@@ -61,6 +65,10 @@ def _one(plate: Plate, values: Values, folder: Path) -> dict:
         (folder / _file(plate.id, name)).write_text(svg, "utf8")
     return record | {"file": _file(plate.id, "wide"), "narrow": _file(plate.id, "narrow"), "keys": keys, "sources": sources,
                      "rows": len(table.rows), "table": table.to_json()}
+
+
+def _dump(path: Path, data: dict) -> None:
+    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf8")
 
 
 def _file(identifier: str, layout: str) -> str:
@@ -83,6 +91,12 @@ def _leaves(values: Values, key: str):
         queue += fact.parents
 
 
+def _known(values: Values, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Patterns replaced by the facts that they name, as far as the derivation knows any."""
+    found = [known for key in keys for known in ([key] if key in values.facts else sorted(fnmatch.filter(values.facts, key)))]
+    return tuple(dict.fromkeys(found)) or keys
+
+
 def _reason(values: Values, keys: tuple[str, ...]) -> str:
     """Why the first missing fact is missing, in the words of the derivation, or that nothing of that name was derived."""
     for key in keys:
@@ -98,6 +112,6 @@ def _replace(fresh: Path, out: Path) -> None:
     names = sorted(p.name for p in fresh.iterdir())
     for name in sorted(names, key=lambda n: n == "index.json"):
         os.replace(fresh / name, out / name)
-    for old in out.glob("*.svg"):
+    for old in (*out.glob("*.svg"), *out.glob("*.json")):
         if old.name not in names:
             old.unlink()

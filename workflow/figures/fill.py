@@ -19,7 +19,7 @@ from workflow.figures.style import PAPER, TOKENS
 from workflow.figures.svg import SVG
 
 _SLOT = re.compile(r"@@(.+?)@@")
-_NUMBER = re.compile(r"""\{\{\s*n\(\s*"([^"]+)"\s*(?:,\s*"([^"]*)"\s*)?\)\s*\}\}""")
+_NUMBER = re.compile(r"""\{\{\s*(?:n|label)\(\s*"([^"]+)"\s*(?:,\s*"([^"]*)"\s*)?\)\s*\}\}""")
 
 Run = tuple[str, str | None]
 """A piece of text and the key of the fact it states, if it states one."""
@@ -30,9 +30,9 @@ class StringsError(ValueError):
 
 
 class NumberText(Protocol):
-    """How a value becomes text; the page's formatter. `fmt`: bare, signed, abs or None."""
+    """How a value becomes text in the language at hand; the page's formatter. `style`: bare, signed, abs or None."""
 
-    def __call__(self, fact: Fact, language: str, fmt: str | None = None) -> str: ...
+    def text(self, fact: Fact, style: str | None = None) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,15 @@ class Words:
     def subtitle(self) -> list[Run]:
         return self.runs(self._leaf("subtitle"))
 
-    def finding(self, part: str) -> list[Run]:
-        """The `title` or `alt` that the claim's verdict allows; the `missing` variant when a number it needs does not exist."""
+    def chosen(self, part: str) -> str:
+        """The variant shown: the claim's verdict, or `missing` when a number that variant states does not exist."""
         verdict = self.verdict()
-        template = self._leaf(part, verdict)
-        if any(self.values.get(found[1]) is None for found in _NUMBER.finditer(template)):
-            template = self._leaf(part, "missing")
-        return self.runs(template)
+        needed = _NUMBER.finditer(self._leaf(part, verdict))
+        return verdict if all(self.values.get(found[1]) is not None for found in needed) else "missing"
+
+    def finding(self, part: str) -> list[Run]:
+        """The `title` or `alt` in the chosen variant."""
+        return self.runs(self._leaf(part, self.chosen(part)))
 
     def verdict(self) -> str:
         claim = self.values.claims.get(self._leaf_raw("claim"))
@@ -72,14 +74,14 @@ class Words:
             end = found.end()
         pieces.append((template[end:], None))
         if any("{{" in text for text, key in pieces if key is None):
-            raise StringsError(f'plates.{self.plate}: only {{{{ n("key") }}}} is understood in a drawing: {template!r}')
+            raise StringsError(f'plates.{self.plate}: only n("key") and label("key") are understood in a drawing: {template!r}')
         return [(text, key) for text, key in pieces if text]
 
     def number(self, key: str, style: str = "") -> str:
         fact = self.values.get(key)
         if fact is None:
             raise StringsError(f"plates.{self.plate}: {key} is missing in campaign {self.values.campaign}")
-        return self.formatter(fact, self.language, style or None)
+        return _printable(self.formatter.text(fact, style or None))
 
     def _leaf_raw(self, *path: str):
         node = self.strings
@@ -167,9 +169,13 @@ def _slot(slot: str, words: Words) -> list[Run]:
 
 def visible(token: str, longest: int = 9) -> str:
     """A token of the model with its white space shown, what XML forbids replaced, and long ones cut."""
-    shown = token.replace("\n", "⏎").replace("\t", "⇥").replace(" ", "␣")
-    shown = "".join(c if c.isprintable() else "�" for c in shown) or "∅"
+    shown = _printable(token.replace("\n", "⏎").replace("\t", "⇥").replace(" ", "␣")) or "∅"
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def _printable(text: str) -> str:
+    """XML allows neither control characters nor lone surrogates; spaces of every kind stay."""
+    return "".join(c if c.isprintable() or c.isspace() and c >= " " else "�" for c in text)
 
 
 def standalone(svg: str, width: int | None = None) -> str:

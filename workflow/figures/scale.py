@@ -48,14 +48,14 @@ def nice_ticks(scale: Scale, count: int = 4) -> list[float]:
     power = 10.0 ** math.floor(math.log10(span / max(count, 1)))
     step = min((m * power for m in (1, 2, 2.5, 5, 10)), key=lambda s: abs(span / s - count))
     first = math.ceil(scale.lo / step - 1e-9)
-    return [round(i * step, 10) for i in range(first, math.floor(scale.hi / step + 1e-9) + 1)]
+    return [float(f"{i * step:.10g}") for i in range(first, math.floor(scale.hi / step + 1e-9) + 1)]
 
 
 def round_log_ticks(scale: Scale) -> list[float]:
     """The members of 1, 2, 5 times powers of ten inside a logarithmic scale."""
     lo, hi = math.floor(math.log10(scale.lo)), math.ceil(math.log10(scale.hi))
     ticks = [m * 10.0**p for p in range(lo, hi + 1) for m in (1, 2, 5)]
-    return [round(t, 10) for t in ticks if scale.lo * 0.9999 <= t <= scale.hi * 1.0001]
+    return [float(f"{t:.10g}") for t in ticks if scale.lo * 0.9999 <= t <= scale.hi * 1.0001]
 
 
 def thin(ticks: list, keep: int) -> list:

@@ -167,8 +167,15 @@ class Panel:
         self.sheet.line([(x, y - 1), (x, y - 8)], AXIS, 1.2)
 
     def whisker(self, x: float, lo: float, hi: float, color: Token = INK) -> None:
-        """Interval of one point, drawn thin under the mark."""
+        """Interval of one point, drawn thin under the mark and cut at the panel."""
+        lo, hi = (min(max(end, self.yscale.lo), self.yscale.hi) for end in (lo, hi))
         self.sheet.line([self.at((x, lo)), self.at((x, hi))], color, 1.2)
+
+
+def gutter(layout: Layout, *ticks: Sequence[float], least: float = 0.0) -> float:
+    """Room to the left of a panel for the widest of its tick numbers (a digit is at most 0.65 em wide)."""
+    widest = max((len(tick_text(tick, axis)) for axis in ticks for tick in axis), default=0)
+    return max(least, widest * layout.text * 0.65 + 9)
 
 
 def clear_side(y: float, others: Sequence[float], top: float, bottom: float) -> int:

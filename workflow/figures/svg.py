@@ -20,6 +20,12 @@ XLINK = "{http://www.w3.org/1999/xlink}href"
 _AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineCollection)_\d+")
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0"), ("stroke-width", "0"), ("stroke", "none")}
+_SHARED = {
+    "text": ("data-lit", "fill", "stroke", "stroke-width", "paint-order"),
+    "use": ("fill", "stroke", "stroke-width"),
+    "path": ("fill", "stroke", "stroke-width", "stroke-dasharray"),
+}
+"""What neighbours of one kind must have in common to be written once."""
 _COLOURS = {token.sentinel: token.css for token in TOKENS}
 
 
@@ -42,7 +48,7 @@ def finish(raw: str, plate: str, layout: str, size: float) -> str:
     for node in root.iter():
         _plain_attributes(node, size)
     _group(root, prefix)
-    _gather_axis(root)
+    _gather(root)
     box = root.get("viewBox")
     root.attrib.clear()
     root.set("viewBox", box)
@@ -66,6 +72,7 @@ def _markers(root, prefix: str) -> None:
         if path.get("id"):
             names[path.get("id")] = f"{prefix}-m{len(names)}"
             path.set("id", names[path.get("id")])
+            path.attrib.pop("style", None)  # a mark takes its look from where it is used
     for use in root.iter(f"{{{SVG}}}use"):
         use.set("href", "#" + names[use.attrib.pop(XLINK).lstrip("#")])
 
@@ -136,27 +143,40 @@ def _group(root, prefix: str) -> None:
                     root.insert(place + offset, child)
 
 
-def _gather_axis(parent) -> None:
-    """Neighbouring coordinates share one declared group."""
+def _gather(parent) -> None:
+    """Neighbours that look alike share what they share: coordinates one declared group, marks one coloured group, hairlines one path."""
     for child in list(parent):
         if etree.QName(child).localname == "g":
-            _gather_axis(child)
-    run = None
+            _gather(child)
+    shared, group, last = None, None, None
     for child in list(parent):
-        look = tuple(child.get(name) for name in ("data-lit", "fill", "stroke"))
-        if child.get("data-lit") is None or etree.QName(child).localname != "text":
-            run = None
+        tag = etree.QName(child).localname
+        names = _SHARED.get(tag if tag != "text" or child.get("data-lit") else "")
+        look = names and (tag, tuple(child.get(name) for name in names))
+        if look is None or child.get("id") or child.get("fill", "none") != "none" and tag == "path":
+            shared = None
             continue
-        if run is None or run[0] != look:
-            group = etree.Element(f"{{{SVG}}}g")
-            parent.insert(parent.index(child), group)
-            run = (look, group)
-            for name in ("data-lit", "fill", "stroke", "stroke-width", "paint-order"):
-                if child.get(name):
-                    group.set(name, child.get(name))
-        for name in ("data-lit", "fill", "stroke", "stroke-width", "paint-order"):
-            child.attrib.pop(name, None)
-        run[1].append(child)
+        if look == shared:
+            if tag == "path":
+                last.set("d", f"{last.get('d')} {child.get('d')}")
+                parent.remove(child)
+                continue
+            if group is None:
+                group = etree.Element(f"{{{SVG}}}g")
+                parent.insert(parent.index(last), group)
+                for name in names:
+                    if last.get(name):
+                        group.set(name, last.get(name))
+                _share(group, last, names)
+            _share(group, child, names)
+        else:
+            shared, group, last = look, None, child
+
+
+def _share(group, child, names: tuple[str, ...]) -> None:
+    for name in names:
+        child.attrib.pop(name, None)
+    group.append(child)
 
 
 def _apply(node, roles: list[str]) -> None:

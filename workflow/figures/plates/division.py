@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
 from workflow.figures.read import CONTENT, interval, series, value
 from workflow.figures.scale import Scale, around, nice_ticks
-from workflow.figures.sheet import Panel, Sheet, label, number
+from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import INK, INK2, Cue, Layout
 
 MEASURED, PREDICTED = Cue("o"), Cue("D", (4, 2.5), filled=False)
@@ -22,7 +22,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     scale = around([m.value for m in every] + [1.0], 0.12)
     columns = min(2 if layout.narrow else 4, len(measured))
     rows = -(-len(measured) // columns)
-    margin, between, height = (30, 14, 130) if layout.narrow else (38, 18, 210)
+    between, height = (14, 130) if layout.narrow else (18, 210)
+    margin = gutter(layout, nice_ticks(scale, 3))
     head, foot = layout.text * 2 + 20, layout.text + 16
     legend = (layout.text + 8) * (2 if layout.narrow else 1) + 6
     width = (layout.width - margin - 4 - between * (columns - 1)) / columns
@@ -54,9 +55,9 @@ def _panel(panel: Panel, values: Values, content: str, measured: list, predicted
     sheet.marks([panel.at((m.at, m.value)) for m in predicted], PREDICTED.marker, INK2, 11, filled=None)
     best = value(values, f"window.{content}.best_gamma")
     for mark in measured:
-        if mark.at == best:
+        if mark.at == best and value(values, f"window.{content}.best_speedup") is not None:
             sheet.ring(panel.at((mark.at, mark.value)), INK, 15)
-            sheet.text(panel.left, panel.top - 4, number(mark.key), "start", INK, sheet.layout.big, bold=True)
+            sheet.text(panel.left, panel.top - 4, number(f"window.{content}.best_speedup"), "start", INK, sheet.layout.big, bold=True)
 
 
 def _legend(sheet: Sheet) -> None:
@@ -79,4 +80,4 @@ def table(values: Values) -> Table:
     return Table(("content", "gamma", "predicted", "measured", "gap"), tuple(rows))
 
 
-PLATE = Plate("division", "division.predicts", draw, table, wide=True)
+PLATE = Plate("division", "division.predicts", draw, table, wide=True, needs=("window.code.plain.tpot_ms",))

@@ -59,7 +59,8 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
 
     with sheet.group("draft"):
         _lane(sheet, 44, "draft", "draft_note", NUM)
-        _token(sheet, center(0), 30, box, _fact_or_anchor(values, cut), INK2)
+        _token(sheet, center(0), 30, box, _end(values, "anchor", cut), INK2)
+        sheet.text(center(0), 30 + 26 + size + 4, label("anchor"), "middle", INK2)
         for place, slot in enumerate(slots, 1):
             _arrow(sheet, center(place - 1) + box / 2, center(place) - box / 2, 30 + 13)
             _token(sheet, center(place), 30, box, f"@@t:{slot.fact('token')}|{cut}@@", NUM)
@@ -68,7 +69,7 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         _lane(sheet, 150, "verify", "verify_note", DEN)
         x = center(0) - box / 2 - 6
         sheet.rect(x, 126, center(len(slots)) + box / 2 + 6 - x, 84, None, DEN, 1.8)
-        sheet.text(center(0), 126 + 30, label("anchor"), "middle", INK2)
+        sheet.line([(center(0) - 8, 196 - 6), (center(0) + 8, 196 - 6)], AXIS, 2.0)
     with sheet.group("accept"):
         for place, slot in enumerate(slots, 1):
             _chance(sheet, values, center(place), 136, box, slot.fact("p"), DEN)
@@ -77,7 +78,7 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         _lane(sheet, 262, "commit", "commit_note", INK)
         for place, slot in enumerate(slots[:kept], 1):
             _token(sheet, center(place), 244, box, f"@@t:{slot.fact('token')}|{cut}@@", INK, solid=True)
-        _token(sheet, center(kept + 1), 244, box, _bonus(values, cut), INK, solid=True)
+        _token(sheet, center(kept + 1), 244, box, _end(values, "bonus", cut), INK, solid=True)
         sheet.text(center(kept + 1), 244 + 26 + size + 4, label("bonus"), "middle", INK2)
         _lane(sheet, 326, "states", None, INK2)
         for place in range(len(slots) + 1):
@@ -97,12 +98,10 @@ def _lane(sheet: Sheet, y: float, text: str, note: str | None, color) -> None:
         sheet.text(0, y + sheet.layout.text + 5, label(note), color=INK2)
 
 
-def _fact_or_anchor(values: Values, cut: int) -> str:
-    return f"@@t:{ROUND}.anchor|{cut}@@" if values.get(f"{ROUND}.anchor") else label("anchor")
-
-
-def _bonus(values: Values, cut: int) -> str:
-    return f"@@t:{ROUND}.bonus|{cut}@@" if values.get(f"{ROUND}.bonus") else label("bonus")
+def _end(values: Values, role: str, cut: int) -> str:
+    """The token that the round starts from or that the target adds; its role in words when the text was not logged."""
+    fact = f"{ROUND}.{role}.token"
+    return f"@@t:{fact}|{cut}@@" if values.get(fact) is not None else label(role)
 
 
 def _token(sheet: Sheet, x: float, y: float, width: float, slot: str, color, solid: bool = False) -> None:
@@ -166,7 +165,7 @@ def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
     with sheet.group("draft"):
         sheet.text(0, size, label("draft"), color=NUM, bold=True)
         sheet.text(columns["q"], size + 20, label("q"), "middle", NUM)
-        _token(sheet, columns["token"], head, box, _fact_or_anchor(values, 8), INK2)
+        _token(sheet, columns["token"], head, box, _end(values, "anchor", 8), INK2)
         for place, slot in enumerate(slots, 1):
             y = head + pitch * place
             sheet.line([(columns["token"], y - pitch + 27), (columns["token"], y - 6)], NUM, 1.4)
@@ -200,7 +199,7 @@ def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
 
 def _committed(sheet: Sheet, values: Values, accepted: list[Slot], top: float) -> None:
     """Accepted tokens and the bonus in as many lines of four as it takes."""
-    slots = [f"@@t:{slot.fact('token')}|7@@" for slot in accepted] + [_bonus(values, 7)]
+    slots = [f"@@t:{slot.fact('token')}|7@@" for slot in accepted] + [_end(values, "bonus", 7)]
     width = 74
     for place, slot in enumerate(slots):
         row, column = place // 4, place % 4
@@ -214,4 +213,4 @@ def table(values: Values) -> Table:
     return Table(("slot", "token", "q", "p", "accepted"), tuple(rows))
 
 
-PLATE = Plate("dspark-step", "dspark.serial_draft_cheap", draw, table, wide=True)
+PLATE = Plate("dspark-step", "dspark.serial_draft_cheap", draw, table, wide=True, needs=(f"{ROUND}.drafted", f"{ROUND}.accepted"))

@@ -9,7 +9,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
 from workflow.figures.read import series, value, word
 from workflow.figures.scale import Scale, log_over, round_log_ticks
-from workflow.figures.sheet import Panel, Point, Sheet, label, number
+from workflow.figures.sheet import Panel, Point, Sheet, gutter, label, number
 from workflow.figures.style import DEN, INK, INK2, NUM, RULE, Cue, Layout
 
 
@@ -47,10 +47,11 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         return Missing(("scale.*.c*.step_ms", "scale.*.c*.tokens_per_step", "window.*.g*.step_ms"))
     spots = {path.name: [(value(values, step), value(values, tokens)) for _, step, tokens in path.stops] for path in known}
     every = [spot for line in spots.values() for spot in line]
-    margin, right, height = (34, 52, 300) if layout.narrow else (46, 66, 360)
+    across, up = log_over([s for s, _ in every], 1.35), log_over([t for _, t in every], 1.5)
+    margin = gutter(layout, round_log_ticks(up))
+    right, height = (52, 300) if layout.narrow else (66, 360)
     head = layout.text + 14
     sheet = Sheet(layout, head + height + layout.text * 2 + 22)
-    across, up = log_over([s for s, _ in every], 1.35), log_over([t for _, t in every], 1.5)
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, across, up)
     sheet.text(0, layout.text + 1, label("tokens"), color=NUM, bold=True)
     sheet.text(layout.width, layout.text + 1, label("rate"), "end", INK2)
@@ -63,8 +64,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     for path in known:
         with sheet.group(f"path-{path.name}"):
             panel.curve(spots[path.name], INK, path.cue, 1.8, 7)
+    loaded = [path.name for path in known if path.axis == "concurrency"]
+    ahead = max(loaded, key=lambda name: spots[name][-1][1] / spots[name][-1][0], default="")
     for path in known:
-        _name(panel, path, spots[path.name])
+        _name(panel, path, spots[path.name], path.name == ahead)
     _best(panel, values)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("step"), "end", DEN, bold=True)
     return sheet
@@ -91,14 +94,16 @@ def _inside(panel: Panel, rate: float) -> tuple[Point, Point] | None:
     return ((start, start * rate / 1000), (end, end * rate / 1000)) if start < end * 0.98 else None
 
 
-def _name(panel: Panel, path: Path, spots: list[Point]) -> None:
+def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> None:
+    """A path's name at its end: a loaded lane on the side away from the other lane, the rest to the right."""
     x, y = panel.at(spots[-1])
-    size = panel.sheet.layout.text
-    if path.axis == "concurrency":
-        panel.sheet.text(x - 10, y - size - 5, label(path.name), "end", bold=path.name == "dspark", halo=True)
-        panel.sheet.text(x - 10, y - 2, label("loaded"), "end", INK2, halo=True)
-    else:
-        panel.sheet.text(x + 10, y + size * 0.35, label(path.name), halo=True)
+    sheet, size = panel.sheet, panel.sheet.layout.text
+    if path.axis != "concurrency":
+        sheet.text(x + 10, y + size * 0.35, label(path.name), halo=True)
+        return
+    edge, line = (x - 10, y - size - 5) if ahead else (min(x + size * 4, panel.right), y + size + 8)
+    sheet.text(edge, line, label(path.name), "end", bold=path.name == "dspark", halo=True)
+    sheet.text(edge, line + size + 3, label("loaded"), "end", INK2, halo=True)
 
 
 def _best(panel: Panel, values: Values) -> None:

@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import Mark, interval, series, value
 from workflow.figures.scale import Scale, around, from_zero, log_over, nice_ticks
-from workflow.figures.sheet import Panel, Sheet, label, number, spread
+from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
 from workflow.figures.style import INK, INK2, LANE, RULE, Layout
 
 LANES = ("plain", "dspark")
@@ -19,11 +19,11 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         return Missing(("lanes.c*.plain.output_throughput", "lanes.c*.dspark.output_throughput", "lanes.c*.ratio"))
     levels = sorted({m.at for marks in curves.values() for m in marks})
     across = log_over(levels, 1.18)
-    margin, right = (48, 64) if layout.narrow else (58, 130)
+    top = from_zero([m.value for marks in curves.values() for m in marks], 1.1)
+    margin, right = gutter(layout, nice_ticks(top, 4)), 66 if layout.narrow else 130
     upper, lower = (190, 130) if layout.narrow else (210, 140)
     head = layout.text + 14
     sheet = Sheet(layout, head * 2 + upper + lower + 18 + layout.text * 2 + 18)
-    top = from_zero([m.value for marks in curves.values() for m in marks], 1.1)
     panel = Panel(sheet, margin, head, layout.width - margin - right, upper, across, top)
     with sheet.group("throughput"):
         sheet.text(0, layout.text + 1, label("throughput"), bold=True)
@@ -96,4 +96,4 @@ def table(values: Values) -> Table:
     return Table(columns, tuple(rows))
 
 
-PLATE = Plate("lanes", "lanes.crossover_exists", draw, table, wide=True)
+PLATE = Plate("lanes", "lanes.crossover_exists", draw, table, wide=True, needs=("lanes.at_one.plain.tpot_ms", "lanes.at_most.plain.tpot_ms"))

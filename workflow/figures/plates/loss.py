@@ -27,16 +27,16 @@ class Row:
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
-    first, last = (_whole(values, end) for end in ("from", "to"))
+    first, last = "loss.from_ms", "loss.to_ms"
     needed = (first, last, *(f"loss.{term}_ms" for term, _ in TERMS[:3]))
     if gone := absent(values, needed):
         return Missing(gone)
     rows = _rows(values, first, last)
-    scale = Scale(0.0, max(max(r.start, r.end) for r in rows) * 1.02)
+    scale = Scale(min(0.0, *(r.end for r in rows)), max(1e-6, *(max(r.start, r.end) for r in rows)) * 1.02)
     label_room, number_room = (6, 78) if layout.narrow else (176, 214)
     pitch, bar = (layout.text * 2 + 24, 17) if layout.narrow else (44, 24)
     sheet = Sheet(layout, pitch * len(rows) + layout.text * 2 + 22)
-    panel = Panel(sheet, label_room + 2, 0, layout.width - label_room - number_room - 2, pitch * len(rows) + 4, Scale(scale.lo, scale.hi), Scale(0, 1))
+    panel = Panel(sheet, label_room + 2, 0, layout.width - label_room - number_room - 2, pitch * len(rows) + 4, scale, Scale(0, 1))
     ticks = nice_ticks(scale, 3 if layout.narrow else 5)
     for tick in ticks:
         sheet.line([(panel.x(tick), 0), (panel.x(tick), panel.bottom)], RULE, 1.0)
@@ -46,11 +46,6 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel.frame(ticks)
     sheet.text(panel.right + (number_room if layout.narrow else 0), panel.bottom + layout.text * 2 + 13, label("time"), "end", INK2)
     return sheet
-
-
-def _whole(values: Values, end: str) -> str:
-    length = value(values, f"loss.{end}_isl")
-    return f"isl.i{length:.0f}.dspark.e2e_ms" if length is not None else f"loss.{end}_isl"
 
 
 def _rows(values: Values, first: str, last: str) -> list[Row]:
@@ -88,10 +83,10 @@ def _bar(panel: Panel, row: Row, y: float, height: float, following: Row | None,
 
 
 def table(values: Values) -> Table:
-    rows = [(name("from"), key(values, _whole(values, "from")), key(values, "-"))]
+    rows = [(name("from"), key(values, "loss.from_ms"), key(values, "-"))]
     rows += [(name(term), key(values, f"loss.{term}_ms"), key(values, f"loss.{term}_share")) for term, _ in TERMS]
-    rows += [(name("to"), key(values, _whole(values, "to")), key(values, "-"))]
+    rows += [(name("to"), key(values, "loss.to_ms"), key(values, "-"))]
     return Table(("part", "time", "share"), tuple(rows))
 
 
-PLATE = Plate("loss", "loss.step_dominates", draw, table, wide=True)
+PLATE = Plate("loss", "loss.step_dominates", draw, table, wide=True, needs=("loss.from_isl", "loss.to_isl"))

@@ -18,14 +18,14 @@ def effects(values: Values) -> list[tuple[str, str]]:
     ends = [("lanes_first", f"lanes.c{levels[0]}.ratio"), ("lanes_last", f"lanes.c{levels[-1]}.ratio")] if levels else []
     known = [(f"window_{c}", f"window.{c}.best_speedup") for c in CONTENT]
     known += [("search", "search.winner_ratio"), ("confirm", "search.confirm_ratio"), *ends[: len(set(levels))]]
-    return [(text, fact) for text, fact in known if value(values, fact) is not None]
+    return [(text, fact) for text, fact in known if (value(values, fact) or 0.0) > 0]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
     floor = value(values, "noise.floor")
-    if floor is None:
+    if floor is None or floor < 0:
         return Missing(("noise.floor",))
-    repeats, rows = series(values, "noise.aa.#.ratio"), effects(values)
+    repeats, rows = [m for m in series(values, "noise.aa.#.ratio") if m.value > 0], effects(values)
     if not repeats and not rows:
         return Missing(("noise.aa.*.ratio", "window.*.best_speedup"))
     known = [m.value for m in repeats] + [value(values, k) for _, k in rows] + [1 + floor / 100, 1 / (1 + floor / 100)]
@@ -99,4 +99,4 @@ def table(values: Values) -> Table:
     return Table(("effect", "ratio"), tuple(rows))
 
 
-PLATE = Plate("noise", "noise.small", draw, table, wide=True)
+PLATE = Plate("noise", "noise.small", draw, table, wide=True, needs=("noise.comparisons", "window.code.plain.tpot_ms"))

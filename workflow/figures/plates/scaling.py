@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
-from workflow.figures.read import LANES, series, value
-from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
-from workflow.figures.sheet import Panel, Sheet, label, spread
+from workflow.figures.read import LANES, series, value, word
+from workflow.figures.scale import Scale, from_zero, log_over, nice_ticks, thin
+from workflow.figures.sheet import Panel, Sheet, gutter, label, spread
 from workflow.figures.style import INK, INK2, LANE, Layout
 
 DRAWN = ("plain", "dspark")
@@ -18,17 +20,20 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     if not frontier:
         return Missing(("scale.*.c*.output_throughput", "scale.*.c*.per_request_tokens_per_s"))
     head = layout.text + 14
-    margin = 52 if layout.narrow else 60
+    totals = from_zero([p[2] for line in frontier.values() for p in line], 1.12)
+    delays = from_zero([m.value for line in waits.values() for m in line], 1.1)
+    margin = gutter(layout, nice_ticks(totals, 4), nice_ticks(delays, 4) if layout.narrow else ())
     if layout.narrow:
         boxes = ((margin, head, layout.width - margin - 14, 210), (margin, head * 2 + 210 + layout.text * 2 + 34, layout.width - margin - 62, 120))
     else:
-        boxes = ((margin, head, 350, 300), (margin + 350 + 78, head, 142, 300))
+        inner = margin + 350 + 30 + gutter(layout, nice_ticks(delays, 4))
+        boxes = ((margin, head, 350, 300), (inner, head, layout.width - inner - 90, 300))
     bottom = max(top + height for _, top, _, height in boxes)
     sheet = Sheet(layout, bottom + layout.text * 2 + 22)
     with sheet.group("frontier"):
-        _draw_frontier(sheet, boxes[0], frontier, values)
+        _draw_frontier(sheet, boxes[0], totals, frontier, values)
     with sheet.group("wait"):
-        _draw_wait(sheet, boxes[1], waits)
+        _draw_wait(sheet, boxes[1], delays, waits)
     return sheet
 
 
@@ -38,10 +43,10 @@ def _frontier(values: Values, lane: str) -> list[tuple[int, float, float]]:
     return [(m.at, rates[m.at], m.value) for m in series(values, f"scale.{lane}.c#.output_throughput") if m.at in rates]
 
 
-def _draw_frontier(sheet: Sheet, box: tuple, frontier: dict, values: Values) -> None:
+def _draw_frontier(sheet: Sheet, box: tuple, up: Scale, frontier: dict, values: Values) -> None:
     layout = sheet.layout
     points = [p for line in frontier.values() for p in line]
-    across, up = from_zero([p[1] for p in points], 1.3), from_zero([p[2] for p in points], 1.12)
+    across = from_zero([p[1] for p in points], 1.3)
     panel = Panel(sheet, *box, across, up)
     sheet.text(0, layout.text + 1, label("throughput"), bold=True)
     panel.frame(nice_ticks(across, 4), nice_ticks(up, 4))
@@ -50,14 +55,27 @@ def _draw_frontier(sheet: Sheet, box: tuple, frontier: dict, values: Values) -> 
     for lane, line in frontier.items():
         panel.curve([p[1:] for p in line], INK, LANE[lane])
         below = lane != highest  # the outer curve has its levels outside, the inner one inside
-        knee = value(values, f"scale.{lane}.knee")
+        knees = _knees(values, lane)
         for level, rate, total in line:
             x, y = panel.at((rate, total))
-            if level == knee:
+            if level in knees:
                 sheet.ring((x, y))
-            if level in (knee, line[-1][0]):
-                sheet.axis_text(x - 12 if below else x + 12, y + layout.text + 1 if below else y - 5, str(level), "end" if below else "start", halo=True)
+            if level in (*knees, line[-1][0]):
+                if not below:
+                    spot = (x + 12, y - 5, "start")
+                elif x - panel.left > layout.text * 2.2:
+                    spot = (x - 12, y + layout.text + 1, "end")
+                else:  # too near the vertical axis for a number on that side
+                    spot = (x + 12, y + layout.text * 0.35, "start")
+                sheet.axis_text(*spot[:2], str(level), spot[2], halo=True)
     _lane_names(panel, {lane: line[0][1:] for lane, line in frontier.items()})
+
+
+def _knees(values: Values, lane: str) -> set[int]:
+    """The concurrency of the knee, or all that tie for it."""
+    tied = word(values, f"scale.{lane}.knee_tied")
+    knee = value(values, f"scale.{lane}.knee")
+    return {int(level) for level in re.findall(r"\d+", tied)} if tied else {round(knee)} if knee else set()
 
 
 def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> None:
@@ -72,16 +90,16 @@ def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> None:
         panel.sheet.text(x + 11, y, label(lane), bold=lane == "dspark", halo=True)
 
 
-def _draw_wait(sheet: Sheet, box: tuple, waits: dict) -> None:
+def _draw_wait(sheet: Sheet, box: tuple, up: Scale, waits: dict) -> None:
     layout = sheet.layout
     left, top, _, height = box
-    sheet.text(0 if layout.narrow else left - 50, top - 13, label("ttft"), bold=True)
+    sheet.text(0 if layout.narrow else left - gutter(layout, nice_ticks(up, 4)), top - 13, label("ttft"), bold=True)
     marks = [m for line in waits.values() for m in line]
     if not marks:
         sheet.text(left, top + height / 2, label("absent"), color=INK2)
         return
     levels = sorted({m.at for m in marks})
-    panel = Panel(sheet, *box, log_over(levels, 1.2), from_zero([m.value for m in marks], 1.1))
+    panel = Panel(sheet, *box, log_over(levels, 1.2), up)
     panel.frame(thin(levels, 4), nice_ticks(panel.yscale, 4))
     places = spread([panel.y(line[-1].value) for line in waits.values()], layout.text + 4, panel.top, panel.bottom)
     for (lane, line), place in zip(waits.items(), places):

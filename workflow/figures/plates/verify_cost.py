@@ -6,8 +6,8 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import interval, series, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
-from workflow.figures.sheet import Panel, Point, Sheet, clear_side, label, number, spread
-from workflow.figures.style import DEN, INK2, NUM, Cue, Layout, Token
+from workflow.figures.sheet import Panel, Point, Sheet, clear_side, gutter, label, number, spread
+from workflow.figures.style import DEN, INK2, NUM, Cue, Layout
 
 HERE = 4
 """The width whose ratio is written out: three drafts and the anchor."""
@@ -20,17 +20,19 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     widest = cost[-1].at
     limits = {place: [(m.at + 1, m.value) for m in _limit(values, place) if m.at + 1 <= widest] for place in ("best", "worst")}
     highest = max(p[1] for p in [(m.at, m.value) for m in cost] + [p for line in limits.values() for p in line])
-    margin, right = (36, 12) if layout.narrow else (48, 176)
+    scale = from_zero([highest], 1.15)
+    margin, right = gutter(layout, nice_ticks(scale, 4)), 12 if layout.narrow else 176
     head = layout.text + 16
     height = 250 if layout.narrow else 300
     sheet = Sheet(layout, head + height + layout.text * 2 + 22)
-    scale = from_zero([highest], 1.15)
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, Scale(0.7, widest + 0.3), scale)
     sheet.text(0, layout.text + 1, label("ratio"), color=DEN, bold=True)
     panel.frame([m.at for m in cost], nice_ticks(scale, 4))
+    lines = {f"limit_{place}": (points, NUM) for place, points in limits.items() if points}
+    lines["cost"] = ([(m.at, m.value) for m in cost], DEN)
+    heights = _heights(panel, {text: points for text, (points, _) in lines.items()})
     with sheet.group("alone"):
-        _alone(panel, widest, scale.hi)
-    names = {f"limit_{place}": (points[-1], NUM) for place, points in limits.items() if points}
+        _alone(panel, widest, scale.hi, list(heights.values()) if layout.narrow else [])
     for place, points in limits.items():
         if points:
             with sheet.group(f"limit-{place}"):
@@ -41,7 +43,9 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
                 panel.whisker(mark.at, *bounds, DEN)
         panel.curve([(m.at, m.value) for m in cost], DEN, Cue("o"), 2.8)
         _callout(panel, cost, [panel.y(y) for line in limits.values() for x, y in line if x == HERE])
-    _names(panel, names | {"cost": ((cost[-1].at, cost[-1].value), DEN)})
+    for text, (_, color) in lines.items():
+        x, anchor = (panel.right, "end") if layout.narrow else (panel.right + 10, "start")
+        sheet.text(x, heights[text], label(text), anchor, color, bold=text == "cost", halo=layout.narrow)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 14, label("positions"), "end", INK2)
     return sheet
 
@@ -51,32 +55,37 @@ def _limit(values: Values, place: str):
     return series(values, f"division.{content}.g#.break_even_ratio") if content else []
 
 
-def _alone(panel: Panel, widest: int, top: float) -> None:
-    """The line a pass would follow if every position cost a decode step of its own."""
+def _alone(panel: Panel, widest: int, top: float, taken: list[float]) -> None:
+    """The line a pass would follow if every position cost a decode step of its own; named where no other name stands."""
+    sheet, size = panel.sheet, panel.sheet.layout.text
     end = min(widest, top)
-    panel.sheet.line([panel.at((1, 1)), panel.at((end, end))], INK2, 1.2, (2, 3))
-    panel.sheet.text(panel.x(end) - 8, panel.y(end) + panel.sheet.layout.text, label("alone"), "end", INK2, halo=True)
-
-
-def _names(panel: Panel, ends: dict[str, tuple[Point, Token]]) -> None:
-    """Each line named at its right end: beside it on wide paper, above or below it on narrow paper, never on one another."""
-    size = panel.sheet.layout.text
-    lines = sorted(ends, key=lambda text: panel.y(ends[text][0][1]))
-    heights = [panel.y(ends[text][0][1]) for text in lines]
-    if panel.sheet.layout.narrow:
-        sides = [clear_side(y, heights[:i] + heights[i + 1 :], panel.top - size, panel.bottom) for i, y in enumerate(heights)]
-        if len(sides) > 1:
-            sides[0], sides[-1] = -1, 1
-        wanted = [y - 10 if side < 0 else y + size + 8 for y, side in zip(heights, sides)]
+    sheet.line([panel.at((1, 1)), panel.at((end, end))], INK2, 1.2, (2, 3))
+    wanted = [panel.top + size * (1 + 0.5 * step) for step in range(8)]
+    y = next((y for y in wanted if all(abs(y - other) > size + 3 for other in taken)), wanted[0])
+    # the diagonal's own x at the top of the text, so that the name stays to its left
+    value = top * (panel.bottom - y + size) / panel.height
+    x = panel.x(min(end, value)) - 10 - size * 0.3
+    if x - size * 6 > 0:
+        sheet.text(x, y, label("alone"), "end", INK2, halo=True)
     else:
-        wanted = [y + size * 0.35 for y in heights]
-    places = spread(wanted, size + 4, panel.top, panel.bottom - 4)
-    for text, place in zip(lines, places):
-        color = ends[text][1]
-        if panel.sheet.layout.narrow:
-            panel.sheet.text(panel.right, place, label(text), "end", color, bold=text == "cost", halo=True)
-        else:
-            panel.sheet.text(panel.right + 10, place, label(text), color=color, bold=text == "cost")
+        sheet.text(panel.x(min(end, value)) + 8, y, label("alone"), color=INK2, halo=True)
+
+
+def _heights(panel: Panel, lines: dict[str, list[Point]]) -> dict[str, float]:
+    """Baselines of the lines' names at their right end: level with them on wide paper, above or below on narrow paper, never on one another."""
+    size = panel.sheet.layout.text
+    names = sorted(lines, key=lambda text: panel.y(lines[text][-1][1]))
+    ends = [panel.y(lines[text][-1][1]) for text in names]
+    wanted = [y + size * 0.35 for y in ends]
+    if panel.sheet.layout.narrow:
+        for place, text in enumerate(names):
+            # the stretch of the line that the name runs along
+            along = [panel.y(y) for x, y in lines[text] if panel.x(x) > panel.right - size * 10] or [ends[place]]
+            side = clear_side(ends[place], ends[:place] + ends[place + 1 :], panel.top - size, panel.bottom)
+            if len(names) > 1 and place in (0, len(names) - 1):
+                side = -1 if place == 0 else 1
+            wanted[place] = min(along) - 10 if side < 0 else max(along) + size + 6
+    return dict(zip(names, spread(wanted, size + 4, panel.top, panel.bottom - 4)))
 
 
 def _callout(panel: Panel, cost: list, others: list[float]) -> None:
@@ -98,4 +107,4 @@ def table(values: Values) -> Table:
     return Table(("positions", "ratio", "limit_best", "limit_worst"), tuple(rows))
 
 
-PLATE = Plate("verify-cost", "figures.verify_cheap", draw, table, wide=True)
+PLATE = Plate("verify-cost", "figures.verify_cheap", draw, table, wide=True, needs=("window.decode_ms", "window.best_content", "window.worst_content"))

@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
 from workflow.figures.read import CONTENT, Mark, series, value, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
-from workflow.figures.sheet import Panel, Sheet, label, number, spread
+from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
 from workflow.figures.style import CONTENT as CUES
 from workflow.figures.style import DEN, INK, INK2, NUM, Cue, Layout, Token
 
@@ -18,15 +18,15 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     if not curves["emitted_per_round"] and not curves["speedup"]:
         return Missing(("window.*.g*.emitted_per_round", "window.*.g*.speedup"))
     widest = max(mark.at for part in curves.values() for marks in part.values() for mark in marks)
-    margin, room = (36, 88) if layout.narrow else (52, 110)
+    scales = {part: _scale(curves[part], part) for _, part, _ in PANELS}
+    margin, room = gutter(layout, *(nice_ticks(scale, 3) for scale in scales.values())), 88 if layout.narrow else 110
     tall = (120, 110, 140) if layout.narrow else (150, 110, 170)
     head, gap = layout.text + 12, layout.text + 22
     sheet = Sheet(layout, (head + 8) * 3 + sum(tall) + gap + 8)
     gammas = Scale(0.7, widest + 0.3)
     top = 0.0
     for (caption, part, color), height in zip(PANELS, tall):
-        marks = [mark for line in curves[part].values() for mark in line]
-        scale = from_zero([m.value for m in marks] + ([1.0] if part != "step_ms" else []), 1.12)
+        scale = scales[part]
         panel = Panel(sheet, margin, top + head, layout.width - margin - room, height, gammas, scale)
         with sheet.group(caption):
             sheet.text(0, top + layout.text + 1, label(caption), color=color, bold=True)
@@ -52,6 +52,12 @@ def _curves(values: Values, part: str) -> dict[str, list[Mark]]:
         if pooled:
             return {"all": pooled}
     return {c: marks for c in CONTENT if (marks := series(values, f"window.{c}.g#.{part}"))}
+
+
+def _scale(curves: dict[str, list[Mark]], part: str) -> Scale:
+    """Zero-based; plain decoding, at one, is always in sight, and the speedup leaves room for a number above its best."""
+    known = [mark.value for marks in curves.values() for mark in marks]
+    return from_zero(known + ([] if part == "step_ms" else [1.0]), 1.28 if part == "speedup" else 1.12)
 
 
 def _lines(panel: Panel, curves: dict[str, list[Mark]], color: Token) -> None:
@@ -89,7 +95,7 @@ def _best(panel: Panel, values: Values, curves: dict[str, list[Mark]]) -> None:
                 x, y = panel.at((mark.at, mark.value))
                 panel.sheet.ring((x, y), INK)
                 if content == word(values, "window.best_content"):
-                    panel.sheet.text(x, y + panel.sheet.layout.text + 13, number(mark.key), "middle", bold=True, halo=True)
+                    panel.sheet.text(x, y - 13, number(mark.key), "middle", bold=True, halo=True)
 
 
 def table(values: Values) -> Table:
@@ -103,4 +109,4 @@ def table(values: Values) -> Table:
     return Table(("content", "gamma", "tokens", "draft", "verify", "commit", "step", "tpot", "speedup"), tuple(rows))
 
 
-PLATE = Plate("window", "window.interior_optimum", draw, table)
+PLATE = Plate("window", "window.interior_optimum", draw, table, needs=("window.all.plain.tpot_ms", "window.all.distinct_4gram_share"))

@@ -1,0 +1,79 @@
+"""The command: files, index, all or nothing, errors."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from workflow.derive.fact import Cell, Fact
+from workflow.derive.values import Values
+from workflow.figures import build as building
+from workflow.figures.__main__ import main
+from workflow.figures.registry import plate, plates
+
+
+@pytest.fixture
+def file(tmp_path, values):
+    path = tmp_path / "values.json"
+    path.write_text(json.dumps(values.to_json()), "utf8")
+    return path
+
+
+def test_files_and_index(tmp_path, file, capsys):
+    out = tmp_path / "figures"
+    assert main(["--values", str(file), "--out", str(out)]) == 0
+    index = json.loads((out / "index.json").read_text("utf8"))
+    assert list(index) == [p.id for p in plates()]
+    for name, record in index.items():
+        assert record["reason"] is None and (out / record["file"]).exists() and (out / record["narrow"]).exists()
+        full = json.loads((out / f"{name}.json").read_text("utf8"))
+        assert full["keys"] and full["rows"] == len(full["table"]["rows"]) and full["claim"] == plate(name).claim
+        assert (building.Path(full["code"])).name.endswith(".py")
+    assert "window: window.svg" in capsys.readouterr().out
+
+
+def test_again_gives_the_same_bytes_and_drops_what_is_gone(tmp_path, file):
+    out = tmp_path / "figures"
+    main(["--values", str(file), "--out", str(out)])
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    (out / "old.svg").write_text("x")
+    main(["--values", str(file), "--out", str(out)])
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+    assert [p for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "campaign": "x", "facts": {}, "claims": {}, "runs": {}}'])
+def test_a_bad_values_file_is_one_line_and_exit_2(tmp_path, text, capsys):
+    bad = tmp_path / "values.json"
+    bad.write_text(text)
+    assert main(["--values", str(bad), "--out", str(tmp_path / "figures")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not (tmp_path / "figures").exists()
+
+
+def test_an_absent_values_file_is_one_line_and_exit_2(tmp_path, capsys):
+    assert main(["--values", str(tmp_path / "no.json"), "--out", str(tmp_path / "figures")]) == 2
+    assert "no.json" in capsys.readouterr().err
+
+
+def test_a_drawing_over_the_budget_leaves_the_old_ones(tmp_path, file, monkeypatch, capsys):
+    out = tmp_path / "figures"
+    main(["--values", str(file), "--out", str(out)])
+    before = {p.name: p.read_bytes() for p in out.iterdir()}
+    monkeypatch.setattr(building, "BUDGET", 100)
+    assert main(["--values", str(file), "--out", str(out)]) == 2
+    assert "budget" in capsys.readouterr().err
+    assert {p.name: p.read_bytes() for p in out.iterdir()} == before
+
+
+def test_sources_are_the_leaves_of_all_parents(tmp_path, values):
+    leaf = Fact("leaf", 1.0, source=(Cell("sweep_window.csv", "2-5", "step_ms"),))
+    facts = values.facts | {"leaf": leaf, "noise.floor": Fact("noise.floor", 2.0, kind="percent", parents=("leaf",))}
+    index = building.build(Values("x", facts, values.claims), tmp_path / "figures")
+    assert index["noise"]["sources"] == ["sweep_window.csv"]
+
+
+def test_an_unknown_plate_names_the_known_ones():
+    with pytest.raises(KeyError, match="verify-cost"):
+        plate("verify")
