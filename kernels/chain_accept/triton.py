@@ -1,0 +1,144 @@
+"""Chain acceptance, one program a request: a walk over γ numbers, then two passes over the deciding row."""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from kernels.aot import variant
+from kernels.chain_accept.reference import CONTRACT
+from kernels.contract import check_probabilities
+from kernels.greedy_accept.reference import check_window
+from kernels.greedy_accept.triton import candidate_limit
+
+WARPS = 8
+BLOCK = 2048
+
+
+@triton.jit
+def tile_weights(p, q, ratio, removed, use_q, ids, V):
+    """max(ratio p - q, 0) where a draft was rejected, p elsewhere; `removed` drops one token (-1: none)."""
+    inside = ids < V
+    weight = tl.load(p + ids, mask=inside, other=0.0)
+    lost = tl.load(q + ids, mask=inside & use_q, other=0.0)
+    finite = (lost == lost) & (tl.abs(lost) < float("inf"))
+    left = tl.maximum(ratio * weight - tl.where(finite, lost, 0.0), 0.0)
+    weight = tl.where(use_q, left, weight)
+    return tl.where(inside & (ids != removed), weight, 0.0)
+
+
+@triton.jit
+def row_sum(p, q, ratio, removed, use_q, V, BLOCK: tl.constexpr):
+    """Sum of the weights of a row, and the last id that has any."""
+    total = 0.0
+    last = -1
+    for start in range(0, V, BLOCK):
+        ids = start + tl.arange(0, BLOCK)
+        weight = tile_weights(p, q, ratio, removed, use_q, ids, V)
+        total += tl.sum(weight, axis=0)
+        last = tl.maximum(last, tl.max(tl.where(weight > 0.0, ids, -1), axis=0))
+    return total, last
+
+
+@triton.jit
+def pick(p, q, ratio, removed, use_q, u, V, BLOCK: tl.constexpr):
+    """Inverse CDF over the weights of a row; a row without weight falls back to p."""
+    total, last = row_sum(p, q, ratio, removed, use_q, V, BLOCK)
+    empty = total <= 0.0
+    use_q = use_q & (empty == 0)
+    removed = tl.where(empty, -1, removed)
+    if empty:
+        total, last = row_sum(p, q, ratio, removed, use_q, V, BLOCK)
+    threshold = u * total
+    before = 0.0
+    chosen = V
+    for start in range(0, V, BLOCK):
+        ids = start + tl.arange(0, BLOCK)
+        weight = tile_weights(p, q, ratio, removed, use_q, ids, V)
+        cumulative = before + tl.cumsum(weight, axis=0)
+        hit = (cumulative > threshold) & (weight > 0.0)
+        chosen = tl.minimum(chosen, tl.min(tl.where(hit, ids, V), axis=0))
+        before += tl.sum(weight, axis=0)
+    return tl.where(chosen < V, chosen, last)
+
+
+@triton.jit
+def _chain_accept(
+    p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
+):
+    request = tl.program_id(0).to(tl.int64)
+    limit = candidate_limit(verify_lens, request, G, HAS_LENS)
+    accepted = 0
+    alive = 1
+    rejected = 0
+    for i in range(0, limit):
+        token = tl.load(drafts + request * G + i)
+        offered = (alive == 1) & (token >= 0)
+        p_token = tl.load(p + (request * (G + 1) + i) * V + token, mask=offered, other=0.0)
+        q_token = tl.load(q + (request * G + i) * V + token, mask=offered, other=0.0)
+        passed = (q_token > 0.0) & (q_token <= 1.0) & (tl.load(u + request * G + i) * q_token < p_token)
+        accepted += (offered & passed).to(tl.int32)
+        rejected += (offered & (passed == 0)).to(tl.int32)
+        alive = (offered & passed).to(tl.int32)
+    row_p = p + (request * (G + 1) + accepted) * V
+    row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
+    token = pick(row_p, row_q, 1.0, -1, rejected > 0, tl.load(u_final + request), V, BLOCK)
+    tl.store(correct + request, accepted.to(tl.int64))
+    tl.store(bonus + request, token.to(tl.int64))
+
+
+def chain_accept(
+    p: torch.Tensor,
+    q: torch.Tensor,
+    drafts: torch.Tensor,
+    u: torch.Tensor,
+    u_final: torch.Tensor,
+    verify_lens: torch.Tensor | None = None,
+    debug: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
+    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    check_window("chain_accept", sizes["G"], sizes["W"], None)
+    if debug:
+        check_probabilities("chain_accept", "p", p)
+        check_probabilities("chain_accept", "q", q)
+    correct = torch.empty(sizes["B"], dtype=torch.int64, device=p.device)
+    bonus = torch.empty_like(correct)
+    if sizes["B"]:
+        _chain_accept[(sizes["B"],)](
+            p.contiguous(),
+            q.contiguous(),
+            drafts.contiguous(),
+            u.contiguous(),
+            u_final,
+            drafts if verify_lens is None else verify_lens,
+            correct,
+            bonus,
+            sizes["G"],
+            sizes["V"],
+            HAS_LENS=verify_lens is not None,
+            BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
+            num_warps=WARPS,
+        )
+    return correct, bonus
+
+
+VARIANTS = [
+    variant(
+        _chain_accept,
+        WARPS,
+        p="*fp32",
+        q="*fp32",
+        drafts="*i64",
+        u="*fp32",
+        u_final="*fp32",
+        verify_lens="*i64",
+        correct="*i64",
+        bonus="*i64",
+        G="i32",
+        V="i32",
+        HAS_LENS=True,
+        BLOCK=BLOCK,
+    )
+]
