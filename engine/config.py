@@ -29,6 +29,16 @@ class ConfigError(ValueError):
     """A setting that cannot be served; the message names the flag and what would be right."""
 
 
+def _read_json(path: Path) -> dict:
+    try:
+        raw = json.loads(path.read_text("utf8"))
+    except json.JSONDecodeError as fault:
+        raise ConfigError(f"{path}: line {fault.lineno} is not JSON ({fault.msg}); restore the file from the repository") from fault
+    if not isinstance(raw, dict):
+        raise ConfigError(f"{path}: must hold one JSON object; restore the file from the repository")
+    return raw
+
+
 @dataclass(frozen=True)
 class ModelConfig:
     """Shape of the hybrid target: KDA layers with a minority of full attention.
@@ -58,7 +68,7 @@ class ModelConfig:
         """Read the keys this class knows from a JSON file; others (training notes) are ignored."""
         if not path.is_file():
             raise ConfigError(f"{path}: model config not found; run `python -m engine.train` or point --weights at a folder that has it")
-        raw = json.loads(path.read_text("utf8"))
+        raw = _read_json(path)
         for ours, theirs in CHECKPOINT_KEYS.items():
             values = {raw[name] for name in (ours, *theirs) if name in raw}
             if len(values) > 1:
@@ -102,7 +112,7 @@ class DraftConfig:
     def load(cls, path: Path) -> DraftConfig:
         if not path.is_file():
             raise ConfigError(f"{path}: drafter config not found; train that drafter with `python -m engine.train` or choose --lane plain")
-        raw = json.loads(path.read_text("utf8"))
+        raw = _read_json(path)
         known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
         if "target_layer_ids" in known:
             known["target_layer_ids"] = tuple(known["target_layer_ids"])

@@ -153,6 +153,12 @@ def test_settings_that_no_boot_can_serve(tiny, settings, flag):
 def test_missing_and_broken_weights(tiny, tmp_path):
     with pytest.raises(ConfigError, match="target.json: model config not found"):
         boot(tmp_path)
+    (tmp_path / "target.json").write_text('{"vocab_size": 64,\n')
+    with pytest.raises(ConfigError, match="target.json: line 2 is not JSON"):
+        boot(tmp_path)
+    (tmp_path / "target.json").write_text('{"kda_heads": 4, "attention_heads": 2}')
+    with pytest.raises(ConfigError, match="kda_heads, attention_heads must be equal"):
+        boot(tmp_path)
     TINY.save(tmp_path / "target.json")
     with pytest.raises(ConfigError, match="target.safetensors: weights not found"):
         boot(tmp_path)
