@@ -12,6 +12,8 @@ from workflow.page.content import Section
 from workflow.page.dialect import VERDICTS, claims, parse
 from workflow.page.document import DocBlock, document
 from workflow.page.errors import Problem
+from workflow.page.lint_chinese import CODE
+from workflow.page.lint_numbers import DIGITS
 from workflow.page.placeholders import MARK
 from workflow.page.splice import Choice, Context, Session
 from workflow.page.strings import Strings
@@ -34,7 +36,20 @@ def compare(english: Section, chinese: Section, contexts: dict[str, Context], wo
     for name, choice in choices(english):
         twins = {language: document(section, contexts[language], choice, render=False) for language, section in (("en", english), ("zh", chinese))}
         problems += _blocks(english, chinese, twins, name, words)
+        for language, section in (("en", english), ("zh", chinese)):
+            problems += [problem for block in twins[language] for problem in _typed(section, block, language, name, words)]
     return list(dict.fromkeys(problems))
+
+
+def _typed(section: Section, block: DocBlock, language: str, variant: str, words: Words) -> list[Problem]:
+    """Typed numbers, also in variants that do not speak today and are on no page yet."""
+    line = section.line_of(block.id)
+    found = [("typed digit", digits) for digits in DIGITS.findall(block.text)]
+    found += [("number word", word) for word in words.numbers_in(block.text, language)]
+    return [
+        Problem(section.file, section.line_with(text, block.id) or line, check, f"“{text}” in block {block.id} ({variant}) is neither spliced nor declared")
+        for check, text in found
+    ]
 
 
 def _blocks(english: Section, chinese: Section, twins: dict[str, list[DocBlock]], variant: str, words: Words) -> list[Problem]:
@@ -103,7 +118,10 @@ def _strings(path: str, texts: dict[str, str], file: str, contexts: dict[str, Co
             session = Session(contexts[language], f"{file}: {path}", Choice(verdict=verdict, every_campaign=True))
             text = session.run(tree)
             signatures[language] = Counter(splice.signature for splice in session.vault.items if splice.signature)
-            found[language] = words.classes_in(MARK.sub(" ", text), language)
+            text = CODE.sub(" ", MARK.sub(" ", text))
+            found[language] = words.classes_in(text, language)
+            for typed in (*DIGITS.findall(text), *words.numbers_in(text, language)):
+                problems.append(Problem(file, 0, "typed digit" if typed[0].isdigit() else "number word", f"{path} ({verdict}, {language}): “{typed}” is neither spliced nor declared"))
         if differs := _differences(signatures["en"], signatures["zh"]):
             problems.append(Problem(file, 0, "parity", f"{path} ({verdict}): {differs}"))
         if section == "plates" and ".labels." not in path:

@@ -1,0 +1,58 @@
+"""Shown factors give the shown result."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workflow.derive.fact import Fact
+from workflow.page.closes import ClosesError, Equation, closed, widen
+from workflow.page.format import Formatter, round_half_even
+from workflow.page.words import Words
+
+FORMAT = Formatter(Words.load())
+
+
+def facts(**values):
+    return {key.replace("_", "."): Fact(key.replace("_", "."), value) for key, value in values.items()}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.2, 20), st.floats(0.2, 20))
+def test_a_product_of_shown_factors_rounds_to_the_shown_product(a, b):
+    table = facts(a_x=a, b_x=b, c_x=a * b)
+    equation = Equation.parse("c.x = a.x * b.x")
+    wide = widen(FORMAT, [equation], table.__getitem__)
+    shown = {key: wide.number(fact) for key, fact in table.items()}
+    decimals = -wide.step(table["c.x"]).as_tuple().exponent
+    assert round_half_even(shown["a.x"] * shown["b.x"], decimals) == shown["c.x"]
+
+
+def test_no_digit_is_added_where_none_is_needed():
+    table = facts(a_x=1.5, b_x=2.0, c_x=3.0)
+    assert widen(FORMAT, [Equation.parse("c.x = a.x * b.x")], table.__getitem__).extra == {}
+
+
+def test_constants_parentheses_and_sums():
+    table = facts(a_x=3.2, b_x=16.0, c_x=200.0, d_x=19.2)
+    assert closed(Equation.parse("c.x = a.x / b.x * 1000"), FORMAT, table.__getitem__)
+    assert Equation.parse("d.x = (a.x + b.x) - 0").evaluate(lambda key: Decimal(str(table[key].value))) == Decimal("19.2")
+
+
+@pytest.mark.parametrize("text", ["a.x * b.x", "c.x == a.x", "c.x = a.x ** b.x &", "c.x = "])
+def test_what_is_not_an_equation(text):
+    with pytest.raises(ClosesError):
+        Equation.parse(text)
+
+
+@pytest.mark.parametrize("text", ["c.x = (a.x * b.x", "c.x = a.x b.x", "c.x = a.x *"])
+def test_what_cannot_be_evaluated(text):
+    with pytest.raises(ClosesError):
+        Equation.parse(text).evaluate(lambda key: Decimal(1))
+
+
+def test_an_equation_that_does_not_hold_is_refused():
+    table = facts(a_x=1.5, b_x=2.0, c_x=3.1)
+    with pytest.raises(ClosesError, match="does not hold"):
+        widen(FORMAT, [Equation.parse("c.x = a.x * b.x")], table.__getitem__)
