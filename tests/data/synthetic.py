@@ -43,6 +43,8 @@ class Physics:
     commit_ms: float = 0.1
     other_ms: float = 0.12
     """Per emitted token, not amortised by speculation."""
+    between_ms: float = 0.0
+    """Between steps, on nobody's clock but the client's."""
     prefill_ms: float = 0.12
     """Per prompt token."""
     context_ms: float = 0.0004
@@ -53,6 +55,8 @@ class Physics:
     """Factor a draft position."""
     accept_context: float = 0.0
     """Acceptance lost for every doubling of the prompt beyond 64."""
+    accept_width: float = 0.0
+    """Acceptance gained for every further token of the block: below 0, wide blocks guess worse."""
     accept_batch: float = 0.0
     """Acceptance lost for every doubling of the concurrency; 0 in an engine whose rows are independent."""
     boot_noise: float = 0.006
@@ -112,6 +116,7 @@ def step_times(physics: Physics, cell: Cell, running: int, context: float) -> tu
 
 def acceptance(physics: Physics, cell: Cell, content: str) -> float:
     first = physics.accept[content] - physics.accept_context * math.log2(cell.isl / 64) - physics.accept_batch * math.log2(cell.concurrency)
+    first += physics.accept_width * (cell.gamma - 1)
     return min(max(first, 0.02), 0.995) * (0.97 if cell.lane == "mtp" else 1.0)
 
 
@@ -208,7 +213,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                 **row,
             }
         )
-        now += duration / 1000
+        now += (duration + physics.between_ms) / 1000
         if row["kind"] == "prefill":
             rows[0][0]["first"] = now
             running.append(rows[0][0])

@@ -19,9 +19,10 @@ from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
 
 
-def derive(folder: Path) -> Values:
-    """All facts and claims of a campaign folder. Raises SchemaError or UnitError."""
-    return Derivation(load.load(folder)).values()
+def derive(folder: Path, mutation: Path | None = None) -> Values:
+    """All facts and claims of a campaign folder. `mutation`: where `soundings mutate` left its result. Raises SchemaError, UnitError."""
+    found = schema.read_json(mutation) if mutation is not None and mutation.is_file() else None
+    return Derivation(load.load(folder), mutation=found).values()
 
 
 def write(values: Values, out: Path) -> None:
@@ -97,7 +98,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.campaign is None or arguments.out is None:
         parser.error("--campaign and --out are both needed (or --list)")
     try:
-        values = derive(arguments.campaign)
+        values = derive(arguments.campaign, arguments.out / "mutation.json")
         write(values, arguments.out)
     except (schema.SchemaError, UnitError) as error:
         print(f"derive: {error}", file=sys.stderr)

@@ -107,7 +107,7 @@ class Read:
             raise Missing(f"{file_name(kind, family)} is not part of this campaign")
         conditions = row_conditions(kind, family, where, table)
         index = table.select(conditions)
-        text = " ".join(f"{name}={value}" for name, value in where.items())
+        text = " ".join(f"{name}={'|'.join(map(str, v)) if isinstance(v, tuple) else v}" for name, v in where.items())
         if len(index) == 0:
             raise Missing(why_empty(table, conditions, text))
         if where.get("content") == "all":
@@ -141,10 +141,17 @@ class ClaimRead(Read):
 
     @property
     def floor(self) -> float:
-        """Relative difference that two runs of one configuration show (A/A). Raises Unresolved without such runs."""
+        """Relative difference that two runs of one configuration show (A/A). Raises Unresolved when it is not known."""
+        self.enough_comparisons()
+        return max(self["noise.floor"].to("").value, self.derivation.thresholds["least_noise"])
+
+    def enough_comparisons(self) -> None:
+        """Raise Unresolved unless the A/A noise rests on enough comparisons."""
+        least = self.derivation.thresholds["least_comparisons"]
         if not self.has("noise.floor"):
             raise Unresolved("this campaign compared no configuration with itself, so nothing says how large the noise is")
-        return max(self["noise.floor"].to("").value, self.derivation.thresholds["least_noise"])
+        if self["noise.comparisons"].value < least:
+            raise Unresolved(f"fewer than {least} A/A comparisons: the noise is not known well enough")
 
     def exact(self, key: str) -> Sample:
         """A fact that no clock error may enter: bookkeeping that holds to rounding or does not."""
@@ -321,7 +328,9 @@ class Derivation:
             return told("unresolved", str(error))
         if not math.isfinite(margin.value):
             return told("missing", "the margin is not finite")
-        evidence = [parent for parent in read.record.parents if parent not in read.used and parent != "noise.floor"]
+        evidence = [
+            parent for parent in read.record.parents if parent not in read.used and parent not in ("noise.floor", "noise.comparisons")
+        ]
         results = [self.result(parent) for parent in evidence]
         weak = [r.fact.key for r in results if r.fact.status in ("computed", "simulated")]
         if definition.kind in registry.WINS and weak:

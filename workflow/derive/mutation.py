@@ -103,7 +103,7 @@ class Prover:
                 found.setdefault(place, set()).add(key)
         return found
 
-    def run(self, keys: list[str], tries: int = 60, cells: bool = False) -> Outcome:
+    def run(self, keys: list[str], tries: int = 200, cells: bool = False) -> Outcome:
         """Prove each key by some mutation of its sources; with `cells`, also mutate every numeric cell of the points files.
 
         Of request and step files one seeded cell a point and column is taken there.
@@ -204,7 +204,7 @@ class Prover:
         return replace(self.campaign, manifests=manifests | {file: manifest})
 
     def proposals(self, key: str) -> Iterator[Mutation]:
-        """Mutations of a fact's sources: single cells first, then whole slices, then rows."""
+        """Mutations of a fact's sources: single cells first, then rows, then whole slices."""
         places = sorted(self.sources(key).items())
         self.random.shuffle(places)
         for (file, column), bits in places:
@@ -217,12 +217,12 @@ class Prover:
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
         for file, lines in files.items():
             yield Mutation(file, "", (self.random.choice(lines),))
+        for file, lines in files.items():
+            yield Mutation(file, "", tuple(lines))
         for factor in FACTORS[2:]:
             for table, column, lines in tables:
                 yield from self.cells_mutation(table, column, lines, factor)
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
-        for file, lines in files.items():
-            yield Mutation(file, "", tuple(lines))
 
     def cells_mutation(self, table: Table, column: str, lines: list[int], factor: float) -> Iterator[Mutation]:
         """Cells of one column times a factor, each kept within its schema where that is possible."""
@@ -280,7 +280,7 @@ def other(value):
         return type(value)(value * 2 + 1)
     if isinstance(value, list):
         return [other(item) for item in value]
-    return value + "x"
+    return "x" + value
 
 
 def bound(file: str, column: str) -> float:

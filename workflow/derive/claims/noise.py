@@ -8,4 +8,6 @@ from workflow.derive.registry import claim
 def small(read):
     """Two boots of one configuration differ by less than the bound, on every timed metric."""
     read.cite("noise.typical", "noise.comparisons", "noise.boots", "noise.accept_length")
-    return below(read["noise.floor"], read.threshold("noise.small"))
+    margin = below(read["noise.floor"], read.threshold("noise.small"))
+    read.enough_comparisons()
+    return margin

@@ -35,8 +35,8 @@ def spec_time(read, isl, block):
 
 @fact("isl.i{isl}.{lane}.output_throughput", kind="rate", unit="token/s")
 def output_throughput(read, isl, lane):
-    """output tokens / duration, prefill included, mean over the boots"""
-    return read.points(SWEEP, isl=isl, lane=lane).mean("output_throughput")
+    """output tokens / duration, prefill included, sums over the boots"""
+    return measures.output_throughput(read.points(SWEEP, isl=isl, lane=lane))
 
 
 @fact("isl.i{isl}.dspark.accept_length", kind="length", unit="token/round")

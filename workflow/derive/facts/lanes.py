@@ -6,9 +6,9 @@ from workflow.derive.facts.window import arms, gamma_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
 
-COLUMNS = {"output_throughput": "output_throughput", "tpot_ms": "mean_tpot_ms", "ttft_ms": "mean_ttft_ms", "achieved": "concurrency"}
+COLUMNS = {"tpot_ms": "mean_tpot_ms", "ttft_ms": "mean_ttft_ms", "achieved": "concurrency"}
+AT_A_LEVEL = ("output_throughput", *COLUMNS)
 FORMULAS = {
-    "output_throughput": "output tokens / duration, prefill included, mean over the boots",
     "tpot_ms": "mean over the requests of each one's time per token, mean over the boots",
     "ttft_ms": "mean over the requests from queued to first token, mean over the boots",
     "achieved": "sum of the requests' times / duration, mean over the boots",
@@ -24,6 +24,12 @@ def register(measure: str) -> None:
 
 for name in COLUMNS:
     register(name)
+
+
+@fact("lanes.c{concurrency}.{lane}.output_throughput", kind="rate", unit="token/s")
+def output_throughput(read, concurrency, lane):
+    """output tokens / duration, prefill included, sums over the boots"""
+    return measures.output_throughput(read.points("concurrency", lane=lane, max_concurrency=concurrency))
 
 
 @fact("lanes.c{concurrency}.ratio", kind="ratio")
@@ -92,7 +98,7 @@ def place(name: str):
 
 
 for name, words in {"one": "smallest", "most": "largest"}.items():
-    measures.alias(f"lanes.at_{name}.{{lane}}", tuple(COLUMNS), place(name), f"the value at the {words} concurrency")
+    measures.alias(f"lanes.at_{name}.{{lane}}", AT_A_LEVEL, place(name), f"the value at the {words} concurrency")
 
 
 @fact("lanes.at_{level}.ratio", kind="ratio", level=tuple(AT))

@@ -59,6 +59,13 @@ def per_step(points: Rows, column: str) -> Sample:
     return points.dot(column, "steps") / points.sum("steps")
 
 
+def output_throughput(points: Rows) -> Sample:
+    """Output tokens over duration; where a campaign lacks the totals, the mean of its points' own rates."""
+    if "total_output_tokens" in points.table.columns:
+        return points.sum("total_output_tokens") / points.sum("duration_s")
+    return points.mean("output_throughput")
+
+
 def rounds_per_step(points: Rows) -> Sample:
     """One at a single request; what turns a step's time into a round's."""
     return points.sum("rounds") / points.sum("steps")

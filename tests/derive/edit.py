@@ -1,0 +1,50 @@
+"""Edits of a campaign folder that keep its manifests in step, as a measuring program would have written it."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+
+def rewrite(folder: Path, file: str, change: Callable[[list[dict]], list[dict]]) -> None:
+    """Pass the rows of one CSV through `change` and write it with a manifest that fits."""
+    path = folder / file
+    reader = csv.DictReader(io.StringIO(path.read_text("utf8")))
+    rows = change(list(reader))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, reader.fieldnames, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_text(text.getvalue(), "utf8")
+    seal(path, len(rows))
+
+
+def scale(folder: Path, file: str, column: str, factor: float, **where: str) -> None:
+    """Multiply one column of the rows that match."""
+
+    def change(rows: list[dict]) -> list[dict]:
+        for row in rows:
+            if row[column] and all(row[name] == value for name, value in where.items()):
+                row[column] = repr(float(row[column]) * factor)
+        return rows
+
+    rewrite(folder, file, change)
+
+
+def remove(folder: Path, *files: str) -> None:
+    for file in files:
+        (folder / file).unlink()
+        manifest(folder / file).unlink()
+
+
+def manifest(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".csv") + ".manifest.json")
+
+
+def seal(path: Path, rows: int) -> None:
+    """Make the manifest of a CSV say what the CSV is now."""
+    data = json.loads(manifest(path).read_text("utf8"))
+    data |= {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": rows}
+    manifest(path).write_text(json.dumps(data), "utf8")

@@ -1,0 +1,118 @@
+"""Broken files are refused with their place and what would be right."""
+
+import gzip
+
+import pytest
+
+from tests.derive.edit import rewrite, seal
+from workflow.derive import load
+from workflow.derive.schema import SchemaError, validate_csv, validate_manifest
+
+
+def spoil(folder, file, line, column, text):
+    """Put a text into one cell and keep the manifest in step."""
+
+    def change(rows):
+        rows[line - 2][column] = text
+        return rows
+
+    rewrite(folder, file, change)
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "text", "told"),
+    [
+        ("sweep_window.csv", "block_size", "3.5", "an integer >= 1"),
+        ("sweep_window.csv", "step_ms", "nan", "a finite number >= 0"),
+        ("sweep_window.csv", "step_ms", "inf", "a finite number >= 0"),
+        ("sweep_window.csv", "step_ms", "-1", "a finite number >= 0"),
+        ("sweep_window.csv", "lane", "turbo", "one of plain, dspark, dflash, mtp, lookup"),
+        ("sweep_window.csv", "distinct_4gram_share", "1.5", "<= 1"),
+        ("requests_window.csv", "accepted_histogram", "1,2", "like ^[0-9]+(;[0-9]+)*$"),
+        ("requests_window.csv", "osl", "", "an integer >= 0"),
+        ("noise.csv", "value_a", "0", "> 0"),
+    ],
+)
+def test_a_bad_cell_is_named(scratch, file, column, text, told):
+    spoil(scratch, file, 4, column, text)
+    with pytest.raises(SchemaError) as error:
+        load.load(scratch)
+    message = str(error.value)
+    assert f"{file}: line 4, column {column}: {text!r}" in message and told in message
+
+
+def test_unknown_column_suggests_the_right_one(scratch):
+    path = scratch / "sweep_window.csv"
+    path.write_text(path.read_text("utf8").replace("mean_tpot_ms", "mean_tpot_sm", 1), "utf8")
+    with pytest.raises(SchemaError, match=r"line 1: unknown column 'mean_tpot_sm'; did you mean 'mean_tpot_ms'"):
+        validate_csv(path)
+
+
+def test_required_column_missing(scratch):
+    path = scratch / "noise.csv"
+    lines = [line.rsplit(",", 1)[0] for line in path.read_text("utf8").splitlines()]
+    path.write_text("\n".join(lines) + "\n", "utf8")
+    with pytest.raises(SchemaError, match="line 1: column 'log_ratio' is missing"):
+        validate_csv(path)
+
+
+def test_ragged_row(scratch):
+    path = scratch / "trace.csv"
+    lines = path.read_text("utf8").splitlines()
+    lines[2] += ",1"
+    path.write_text("\n".join(lines) + "\n", "utf8")
+    with pytest.raises(SchemaError, match="line 3: 21 cells, the header has 20"):
+        validate_csv(path)
+
+
+def test_run_id_must_be_unique_and_known(scratch):
+    def twice(rows):
+        rows[1]["run_id"] = rows[0]["run_id"]
+        return rows
+
+    rewrite(scratch, "sweep_isl.csv", twice)
+    with pytest.raises(SchemaError, match="line 3, column run_id: .* stands on line 2 already"):
+        load.load(scratch)
+
+
+def test_rows_of_an_unknown_point(scratch):
+    spoil(scratch, "requests_isl.csv", 5, "run_id", "nobody")
+    with pytest.raises(SchemaError, match="requests_isl.csv: line 5, column run_id: 'nobody' is no point of sweep_isl.csv"):
+        load.load(scratch)
+
+
+def test_manifest_of_another_file(scratch):
+    path = scratch / "noise.csv"
+    path.write_text(path.read_text("utf8").replace("base-a", "base-c", 1), "utf8")
+    with pytest.raises(SchemaError, match="noise.manifest.json: sha256: .* the CSV is not the one that was measured"):
+        load.load(scratch)
+    seal(path, 3)
+    with pytest.raises(SchemaError, match="noise.manifest.json: rows: 3 but noise.csv has"):
+        load.load(scratch)
+
+
+def test_manifest_without_a_field(scratch):
+    manifest = scratch / "noise.manifest.json"
+    manifest.write_text(manifest.read_text("utf8").replace('"machine"', '"machines"'), "utf8")
+    with pytest.raises(SchemaError, match=r"noise.manifest.json: the document: .*machine"):
+        validate_manifest(manifest, scratch / "noise.csv")
+
+
+def test_csv_without_manifest(scratch):
+    (scratch / "noise.manifest.json").unlink()
+    with pytest.raises(SchemaError, match="noise.manifest.json: no such file"):
+        load.load(scratch)
+
+
+def test_gzipped_rows_read_the_same(scratch, measured):
+    path = scratch / "steps_isl.csv"
+    path.with_name("steps_isl.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    assert load.load(scratch).tables["steps_isl.csv"].columns == measured.tables["steps_isl.csv"].columns
+
+
+def test_file_of_an_unknown_kind(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text("a\n1\n", "utf8")
+    with pytest.raises(SchemaError, match="no schema for a file of this name"):
+        validate_csv(path)
