@@ -1,8 +1,8 @@
 """Generated word problems of one to three steps with a worked answer.
 
 Every intermediate result is an integer between 0 and ``LARGEST``; products stay inside a
-12 x 12 table and divisions are exact, so a correct answer is checkable character by
-character.  Whether a problem belongs to training or to the held-out set is decided by a
+6 x 6 table, what is added or taken away is at most ``LARGEST_CHANGE`` and divisions are exact,
+so a correct answer is checkable character by character.  Whether a problem belongs to training or to the held-out set is decided by a
 hash of its question, which makes the two sets disjoint by construction.
 """
 
@@ -13,7 +13,9 @@ import random
 import re
 from dataclasses import dataclass
 
-LARGEST = 150
+LARGEST = 60
+LARGEST_CHANGE = 12
+TABLE = 6
 HELD_OUT_SHARE = 64  # one question in this many is never trained on
 
 NAMES = (
@@ -45,13 +47,13 @@ def _start(rng: random.Random, name: str, item: str) -> tuple[str, str | None, i
     """First sentence, its calculation (or None) and the amount it leaves."""
     kind = rng.random()
     if kind < 0.45:
-        a = rng.randint(2, 99)
+        a = rng.randint(2, 40)
         return f"{name} has {a} {item}.", None, a
     if kind < 0.75:
-        a, b = rng.randint(2, 12), rng.randint(2, 12)
+        a, b = rng.randint(2, TABLE), rng.randint(2, TABLE)
         box = rng.choice(BOXES)
         return (f"{name} has {a} {box} with {b} {item} in each.", f"{a} * {b} = {a * b}.", a * b)
-    a, b = rng.randint(2, 75), rng.randint(2, 75)
+    a, b = rng.randint(2, 40), rng.randint(2, LARGEST_CHANGE)
     return (
         f"{name} finds {a} {item} on one day and {b} on the next.",
         f"{a} + {b} = {a + b}.",
@@ -64,7 +66,7 @@ def _change(rng: random.Random, total: int, name: str, item: str) -> tuple[str, 
     while True:
         kind = rng.choice(("buy", "give", "lose", "share", "double", "get"))
         if kind in ("buy", "get"):
-            b = rng.randint(2, 60)
+            b = rng.randint(2, LARGEST_CHANGE)
             if total + b <= LARGEST:
                 text = (
                     f"{name} buys {b} more." if kind == "buy" else f"A friend brings {b} {item}."
@@ -72,17 +74,17 @@ def _change(rng: random.Random, total: int, name: str, item: str) -> tuple[str, 
                 return text, f"{total} + {b} = {total + b}.", total + b
         elif kind in ("give", "lose"):
             if total >= 3:
-                b = rng.randint(2, min(60, total - 1))
+                b = rng.randint(2, min(LARGEST_CHANGE, total - 1))
                 text = f"{name} gives away {b}." if kind == "give" else f"{name} loses {b} of them."
                 return text, f"{total} - {b} = {total - b}.", total - b
         elif kind == "share":
-            parts = [d for d in range(2, 13) if total % d == 0 and total // d <= 12]
+            parts = [d for d in range(2, TABLE + 1) if total % d == 0 and total // d <= TABLE]
             if parts:
                 b = rng.choice(parts)
                 text = f"All of them are shared equally among {b} children, and {name} is one."
                 return text, f"{total} / {b} = {total // b}.", total // b
-        elif total <= 12:
-            b = rng.randint(2, 12)
+        elif total <= TABLE:
+            b = rng.randint(2, TABLE)
             text = f"Then {name} makes it {b} times as many."
             return text, f"{total} * {b} = {total * b}.", total * b
 

@@ -21,6 +21,8 @@ SPECIAL = ("<pad>", "<bos>", "<eos>", "<mask>")
 PAD, BOS, EOS, MASK = range(4)
 # share of the training rows of each class
 MIX = {"arith": 0.40, "code": 0.24, "en": 0.20, "zh": 0.16}
+# loss weights inside a problem: a question is drawn at random, only its answer can be learned
+QUESTION, ANSWER = 0.1, 2.0
 TRAIN_PROBLEMS = 160_000
 HELD_OUT_PROBLEMS = 400
 
@@ -58,6 +60,22 @@ def pack(tokenizer: Tokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray
             parts.append(np.array([BOS, *encoding.ids, EOS], dtype=np.uint16))
             size += len(parts[-1])
     return np.concatenate(parts), np.array(starts, dtype=np.int64)
+
+
+def answer_mask(tokenizer: Tokenizer, problems: list[arithmetic.Problem]) -> np.ndarray:
+    """bool [N] over the packed problems: the tokens of completions and their <eos>."""
+    parts = []
+    for first in range(0, len(problems), 512):
+        some = problems[first : first + 512]
+        heads = tokenizer.encode_batch([p.prompt for p in some], add_special_tokens=False)
+        wholes = tokenizer.encode_batch(
+            [p.prompt + p.completion for p in some], add_special_tokens=False
+        )
+        for head, whole in zip(heads, wholes, strict=True):
+            mask = np.ones(len(whole.ids) + 2, dtype=bool)
+            mask[: len(head.ids) + 1] = False
+            parts.append(mask)
+    return np.concatenate(parts)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -105,7 +123,8 @@ def build(work: Path, weights: Path, held_out: Path) -> None:
     summary = {}
     for content in corpora.CLASSES:
         tokens, starts = pack(tokenizer, texts[content])
-        np.savez(work / f"train_{content}.npz", tokens=tokens, starts=starts)
+        answer = answer_mask(tokenizer, training) if content == "arith" else np.zeros(0, bool)
+        np.savez(work / f"train_{content}.npz", tokens=tokens, starts=starts, answer=answer)
         checked_tokens, checked_starts = pack(tokenizer, held[content])
         np.savez(work / f"held_{content}.npz", tokens=checked_tokens, starts=checked_starts)
         size = sum(len(t.encode()) for t in texts[content])
@@ -137,22 +156,36 @@ class Rows:
         self.weights = np.array([mix[n] for n in self.names]) / sum(mix.values())
         self.tokens: dict[str, np.ndarray] = {}
         self.starts: dict[str, np.ndarray] = {}
+        self.answer: dict[str, np.ndarray] = {}
         for name in self.names:
             stored = np.load(work / f"train_{name}.npz")
             self.tokens[name], self.starts[name] = stored["tokens"], stored["starts"]
+            self.answer[name] = stored["answer"] if "answer" in stored else np.zeros(0, bool)
 
-    def row(self, length: int, name: str | None = None) -> np.ndarray:
-        """One row, int64 [length + 1]."""
-        if name is None:
-            name = self.names[self.rng.choice(len(self.names), p=self.weights)]
+    def _place(self, length: int) -> tuple[str, int]:
+        """Class and first position of the next row."""
+        name = self.names[self.rng.choice(len(self.names), p=self.weights)]
         tokens, starts = self.tokens[name], self.starts[name]
         last = len(tokens) - length - 1
         if name == "arith" or self.rng.random() < 0.25:
             at = min(int(starts[self.rng.integers(len(starts))]), last)
         else:
             at = int(self.rng.integers(last))
-        return tokens[at : at + length + 1].astype(np.int64)
+        return name, at
 
-    def batch(self, rows: int, length: int) -> np.ndarray:
-        """int64 [rows, length + 1]."""
-        return np.stack([self.row(length) for _ in range(rows)])
+    def row(self, length: int) -> np.ndarray:
+        """One row, int64 [length + 1]."""
+        name, at = self._place(length)
+        return self.tokens[name][at : at + length + 1].astype(np.int64)
+
+    def batch(self, rows: int, length: int) -> tuple[np.ndarray, np.ndarray]:
+        """(ids int64 [rows, length + 1], loss weights float32 [rows, length] of ids[1:])."""
+        ids = np.empty((rows, length + 1), dtype=np.int64)
+        weights = np.ones((rows, length), dtype=np.float32)
+        for i in range(rows):
+            name, at = self._place(length)
+            ids[i] = self.tokens[name][at : at + length + 1]
+            if name == "arith":
+                mask = self.answer[name][at + 1 : at + length + 1]
+                weights[i] = np.where(mask, ANSWER, QUESTION)
+        return ids, weights

@@ -112,10 +112,14 @@ def train(run: TargetRun) -> None:
         length = LONG if long_rows else SHORT
         passes = max(1, run.micro_batches * MICRO_BATCH // max(MICRO_BATCH, length))
         for _ in range(passes):
-            batch = torch.from_numpy(rows.batch(max(1, MICRO_BATCH // length), length))
+            drawn, weighed = rows.batch(max(1, MICRO_BATCH // length), length)
+            batch, weights = torch.from_numpy(drawn), torch.from_numpy(weighed).flatten()
             with precision.autocast(mode):
                 logits, _ = model(batch[:, :-1])
-                loss = F.cross_entropy(logits.float().flatten(0, 1), batch[:, 1:].flatten())
+                each = F.cross_entropy(
+                    logits.float().flatten(0, 1), batch[:, 1:].flatten(), reduction="none"
+                )
+                loss = (each * weights).mean()
             loss.backward()
             tokens += count * length * batch.shape[0]
             since_loss += loss.item()
