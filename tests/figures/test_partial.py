@@ -59,11 +59,13 @@ def test_never_raises(name, values):
     partial = CAMPAIGNS[name](values)
     for one in plates():
         one.table(partial)
-        for layout in LAYOUTS[:1] if name.startswith("without") else LAYOUTS:
+        for layout in LAYOUTS:
             sheet = one.draw(partial, layout)
             if isinstance(sheet, Missing):
                 assert sheet.keys
                 continue
+            if name.startswith("without") or layout.name != LAYOUTS[len(name) % 2].name:
+                continue  # drawn; writing it out as well is for the other campaigns, one paper each
             svg = render(sheet, one.id)
             assert "nan" not in svg and "inf" not in svg.replace("infer", ""), f"{one.id} draws a number that is none"
             if not one.absent(partial):

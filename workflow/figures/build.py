@@ -26,14 +26,12 @@ class TooLarge(ValueError):
 
 
 def build(values: Values, out: Path) -> dict[str, dict]:
-    """Write `ID.svg`, `ID.narrow.svg`, `ID.json` (what the page needs) and `index.json` into `out`, all or nothing. Returns the records."""
+    """Write `ID.svg`, `ID.narrow.svg` and `index.json` into `out`, all or nothing. Returns the index."""
     out.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         index = {plate.id: _one(plate, values, fresh) for plate in plates()}
-        for name, record in index.items():
-            _dump(fresh / f"{name}.json", record)
-        _dump(fresh / "index.json", {name: {part: record[part] for part in ("file", "narrow", "reason")} for name, record in index.items()})
+        (fresh / "index.json").write_text(json.dumps(index, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf8")
         _replace(fresh, out)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -65,10 +63,6 @@ def _one(plate: Plate, values: Values, folder: Path) -> dict:
         (folder / _file(plate.id, name)).write_text(svg, "utf8")
     return record | {"file": _file(plate.id, "wide"), "narrow": _file(plate.id, "narrow"), "keys": keys, "sources": sources,
                      "rows": len(table.rows), "table": table.to_json()}
-
-
-def _dump(path: Path, data: dict) -> None:
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf8")
 
 
 def _file(identifier: str, layout: str) -> str:
@@ -112,6 +106,6 @@ def _replace(fresh: Path, out: Path) -> None:
     names = sorted(p.name for p in fresh.iterdir())
     for name in sorted(names, key=lambda n: n == "index.json"):
         os.replace(fresh / name, out / name)
-    for old in (*out.glob("*.svg"), *out.glob("*.json")):
+    for old in out.glob("*.svg"):
         if old.name not in names:
             old.unlink()

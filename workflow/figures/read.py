@@ -58,6 +58,12 @@ def interval(fact: Fact) -> tuple[float, float] | None:
     return fact.lo, fact.hi
 
 
+def repeats(fact: Fact) -> tuple[float, ...]:
+    """The value from each boot alone, where there are several."""
+    known = tuple(float(r) for r in fact.repeats if isinstance(r, (int, float)) and math.isfinite(r))
+    return known if len(known) > 1 else ()
+
+
 def _number(fact: Fact | None) -> float | None:
     if fact is None or isinstance(fact.value, bool) or not isinstance(fact.value, (int, float)) or not math.isfinite(fact.value):
         return None

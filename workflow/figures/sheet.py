@@ -19,6 +19,7 @@ from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Polygon, Rectangle  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
+from workflow.figures.read import Mark, interval, repeats  # noqa: E402
 from workflow.figures.scale import Scale, tick_text  # noqa: E402
 from workflow.figures.style import AXIS, INK, INK2, PAPER, RULE, Cue, Layout, Token  # noqa: E402
 
@@ -166,10 +167,18 @@ class Panel:
         self.sheet.line([(x - 5, y + 1), (x + 5, y - 3)], AXIS, 1.2)
         self.sheet.line([(x, y - 1), (x, y - 8)], AXIS, 1.2)
 
-    def whisker(self, x: float, lo: float, hi: float, color: Token = INK) -> None:
-        """Interval of one point, drawn thin under the mark and cut at the panel."""
-        lo, hi = (min(max(end, self.yscale.lo), self.yscale.hi) for end in (lo, hi))
-        self.sheet.line([self.at((x, lo)), self.at((x, hi))], color, 1.2)
+    def evidence(self, marks: Sequence[Mark], color: Token = INK, whiskers: bool = True) -> None:
+        """What stands behind the marks, drawn under them: the interval as a thin line, each repeat as a tick; cut at the panel."""
+        for mark in marks if whiskers else ():
+            if bounds := interval(mark.fact):
+                self.sheet.line([(self.x(mark.at), self._inside(end)) for end in bounds], color, 1.2)
+        for mark in marks:
+            for repeat in repeats(mark.fact):
+                y = self._inside(repeat)
+                self.sheet.line([(self.x(mark.at) - 5.5, y), (self.x(mark.at) + 5.5, y)], color, 1.0)
+
+    def _inside(self, value: float) -> float:
+        return self.y(min(max(value, self.yscale.lo), self.yscale.hi))
 
 
 def gutter(layout: Layout, *ticks: Sequence[float], least: float = 0.0) -> float:

@@ -53,9 +53,7 @@ def _panel(panel: Panel, marks: list[Mark], levels: list[int], color: Token, cue
     if not marks:
         sheet.text(panel.left + panel.width / 2, panel.top + panel.height / 2, label("absent"), "middle", INK2)
         return
-    for mark in marks:
-        if bounds := interval(mark.fact):
-            panel.whisker(mark.at, *bounds, color)
+    panel.evidence(marks, color)
     panel.curve([(m.at, m.value) for m in marks], color, cue, size=7)
     ends = [(marks[0], "start", -8)] + ([(marks[-1], "end", 8)] if len(marks) > 1 else [])
     for mark, anchor, nudge in ends:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
-from workflow.figures.read import CONTENT, interval, series, value
+from workflow.figures.read import CONTENT, series, value
 from workflow.figures.scale import Scale, around, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import INK, INK2, Cue, Layout
@@ -48,9 +48,7 @@ def _panel(panel: Panel, values: Values, content: str, measured: list, predicted
     sheet.text(panel.left, panel.top - size - 10, label(content), bold=True)
     if len(predicted) > 1:
         sheet.line([panel.at((m.at, m.value)) for m in predicted], INK2, 1.4, PREDICTED.dash)
-    for mark in measured:
-        if bounds := interval(mark.fact):
-            panel.whisker(mark.at, *bounds)
+    panel.evidence(measured)
     panel.curve([(m.at, m.value) for m in measured], INK, MEASURED, 2.0, 6.5)
     sheet.marks([panel.at((m.at, m.value)) for m in predicted], PREDICTED.marker, INK2, 11, filled=None)
     best = value(values, f"window.{content}.best_gamma")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
-from workflow.figures.read import Mark, interval, series, value
+from workflow.figures.read import Mark, series, value
 from workflow.figures.scale import Scale, around, from_zero, log_over, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
 from workflow.figures.style import INK, INK2, LANE, RULE, Layout
@@ -44,9 +44,7 @@ def _throughput(panel: Panel, curves: dict[str, list[Mark]]) -> None:
     size = panel.sheet.layout.text
     places = spread([panel.y(marks[-1].value) for marks in curves.values()], size + 4, panel.top, panel.bottom)
     for (lane, marks), place in zip(curves.items(), places):
-        for mark in marks:
-            if bounds := interval(mark.fact):
-                panel.whisker(mark.at, *bounds)
+        panel.evidence(marks)
         panel.curve([(m.at, m.value) for m in marks], INK, LANE[lane])
         panel.sheet.text(panel.right + 6, place + size * 0.35, label(lane), bold=lane == "dspark")
 
@@ -61,9 +59,7 @@ def _ratio(panel: Panel, ratios: list[Mark], levels: list[int], floor: float | N
         sheet.text(panel.right + 6, panel.y(1) + layout.text * 0.35, label("noise"), color=INK2)
     sheet.line([(panel.left, panel.y(1)), (panel.right, panel.y(1))], INK2, 1.2, (5, 3))
     sheet.axis_text(panel.left - 7, panel.y(1) + layout.text * 0.35, "1", "end")
-    for mark in ratios:
-        if bounds := interval(mark.fact):
-            panel.whisker(mark.at, *bounds)
+    panel.evidence(ratios)
     panel.curve([(m.at, m.value) for m in ratios])
     shown = ratios if not layout.narrow else [ratios[0], ratios[-1]] if len(ratios) > 1 else ratios
     for mark in shown:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, label as name
-from workflow.figures.read import CONTENT, Mark, interval, series, value
+from workflow.figures.read import CONTENT, Mark, interval, repeats, series, value
 from workflow.figures.scale import Scale
 from workflow.figures.sheet import Panel, Sheet, label, number
 from workflow.figures.style import INK, INK2, RULE, Layout
@@ -25,10 +25,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     floor = value(values, "noise.floor")
     if floor is None or floor < 0:
         return Missing(("noise.floor",))
-    repeats, rows = [m for m in series(values, "noise.aa.#.ratio") if m.value > 0], effects(values)
-    if not repeats and not rows:
+    same, rows = [m for m in series(values, "noise.aa.#.ratio") if m.value > 0], effects(values)
+    if not same and not rows:
         return Missing(("noise.aa.*.ratio", "window.*.best_speedup"))
-    known = [m.value for m in repeats] + [value(values, k) for _, k in rows] + [1 + floor / 100, 1 / (1 + floor / 100)]
+    known = [m.value for m in same] + [value(values, k) for _, k in rows] + [1 + floor / 100, 1 / (1 + floor / 100)]
     scale = Scale(min(known) * 0.95, max(known) * 1.05, log=True)
     left, right = (2, 66) if layout.narrow else (212, 76)
     pitch = layout.text + 26 if layout.narrow else 31
@@ -45,7 +45,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         sheet.rect(band[0], top, band[1] - band[0], tall, RULE)
         sheet.line([(panel.x(1), top), (panel.x(1), top + tall)], INK2, 1.2, (5, 3))
     with sheet.group("repeats"):
-        _repeats(panel, repeats, panel.top + pitch - 12)
+        _repeats(panel, same, panel.top + pitch - 12)
     for place, (text, fact) in enumerate(rows, 1):
         with sheet.group(text.replace("_", "-")):
             _effect(panel, values, text, fact, panel.top + pitch * (place + 1) - 12)
@@ -77,6 +77,9 @@ def _effect(panel: Panel, values: Values, text: str, fact: str, y: float) -> Non
     if bounds := interval(known):
         lo, hi = (min(max(b, panel.xscale.lo), panel.xscale.hi) for b in bounds)
         panel.sheet.line([(panel.x(lo), y), (panel.x(hi), y)], INK, 1.6)
+    for repeat in repeats(known):
+        x = panel.x(min(max(repeat, panel.xscale.lo), panel.xscale.hi))
+        panel.sheet.line([(x, y - 6), (x, y + 6)], INK, 1.0)
     panel.sheet.marks([(panel.x(float(known.value)), y)], "o", INK, 8)
     panel.sheet.text(panel.sheet.width, y + panel.sheet.layout.text * 0.35, number(fact), "end")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
-from workflow.figures.read import interval, series, word
+from workflow.figures.read import series, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
 from workflow.figures.sheet import Panel, Point, Sheet, clear_side, gutter, label, number, spread
 from workflow.figures.style import DEN, INK2, NUM, Cue, Layout
@@ -38,9 +38,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
             with sheet.group(f"limit-{place}"):
                 panel.curve(points, NUM, Cue("s") if place == "best" else Cue("D", (4, 2.5), filled=False), size=7)
     with sheet.group("cost"):
-        for mark in cost:
-            if bounds := interval(mark.fact):
-                panel.whisker(mark.at, *bounds, DEN)
+        panel.evidence(cost, DEN)
         panel.curve([(m.at, m.value) for m in cost], DEN, Cue("o"), 2.8)
         _callout(panel, cost, [panel.y(y) for line in limits.values() for x, y in line if x == HERE])
     for text, (_, color) in lines.items():

@@ -66,6 +66,7 @@ def _lines(panel: Panel, curves: dict[str, list[Mark]], color: Token) -> None:
     places = spread(ends, size + 1.5, panel.top, panel.bottom - 2)
     for (content, marks), place in zip(curves.items(), places):
         cue = CUES.get(content, Cue("o"))
+        panel.evidence(marks, color, whiskers=False)
         panel.curve([(m.at, m.value) for m in marks], color, cue, size=7)
         if content in CUES:
             panel.sheet.text(panel.right + 8, place + size * 0.35, label(content), color=color)
