@@ -84,7 +84,7 @@ class Rows:
     def _trace(self, column: str) -> None:
         self.record.cells[Cell(self.table.file, self._selection().lines, column, self.where)] = None
         self.record.statuses.append(self.status)
-        self.record.timed |= units.timed(self.unit(column))
+        self.record.timed |= column in units.CLOCKED or units.timed(self.unit(column))
         self._replicas()
 
     def _replicas(self) -> None:

@@ -69,6 +69,8 @@ STEPS = {
 }
 """One row is one step: times are of that step; `running` rows each do one round in it (of width 1 in the plain lane)."""
 TRACE = {"commit_ms": "ms", "draft_ms": "ms", "verify_ms": "ms"}
+CLOCKED = ("concurrency",)
+"""Columns without a unit that come off a clock all the same: the achieved concurrency is a ratio of two times."""
 COLUMNS = {"points": POINTS, "requests": REQUESTS, "steps": STEPS, "trace": TRACE, "noise": {}}
 
 

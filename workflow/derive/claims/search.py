@@ -16,6 +16,8 @@ def winner_confirmed(read):
     """The winner beats the base again on boots that had no part in choosing it."""
     read.cite(
         "search.winner",
+        "search.winner_label",
+        "search.base_label",
         "search.winner_gamma",
         "search.base_gamma",
         "search.winner_ratio",

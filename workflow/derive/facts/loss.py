@@ -73,6 +73,6 @@ def shares_sum(read):
 
 @fact("loss.whatif.{part}", kind="ratio", status="computed", part=("step", "accept", "prefill"))
 def what_if(read, part):
-    """end-to-end time at the longest input had this part stayed as at the shortest / at the shortest"""
+    """end-to-end time at the longest input / the same had this part alone stayed as at the shortest: what holding it would be worth"""
     before, after = term(read, "from"), term(read, "to")
-    return decompose.what_if(before, after, part) / before.e2e
+    return after.e2e / decompose.what_if(before, after, part)

@@ -70,6 +70,13 @@ def winner_gamma(read):
     return drafted(read, "confirm", "winner")
 
 
+@fact("search.{label}_label", kind="label", label=("winner", "base"))
+def label(read, label):
+    """lane and block size of the winner or the base"""
+    lane, size = arm_of(read, "confirm", label)
+    return f"{lane}-g{size}" if lane == "dspark" else lane
+
+
 @fact("search.base_gamma", kind="count")
 def base_gamma(read):
     """block size of the base"""

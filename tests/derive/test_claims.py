@@ -1,0 +1,191 @@
+"""Every claim through every verdict, by campaigns whose rows say so."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.data.synthetic import CONTENTS, Physics, Plan, write_campaign
+from tests.derive.edit import remove, rewrite, scale
+from workflow.derive import load, registry
+from workflow.derive.evaluate import Derivation
+from workflow.derive.fact import VERDICTS
+
+PLAN = Plan(repeats=2, prompts=6, osl=24, isls=(64, 4096), concurrencies=(1, 4, 16))
+CALM = Physics(boot_noise=0.0005, step_noise=0.002)
+
+
+def cook(folder):
+    """Rows that contradict one another, for verdicts that no engine gives."""
+    for gamma in range(1, 8):
+        for block in ("verify_ms", "draft_ms"):
+            scale(folder, "sweep_window.csv", block, 9.0, label=f"dspark-g{gamma}")
+    scale(folder, "requests_isl.csv", "e2e_ms", 1.5, isl="4096")
+    scale(folder, "sweep_concurrency.csv", "duration_s", 0.1, max_concurrency="16")
+    scale(folder, "sweep_concurrency.csv", "mean_e2e_ms", 0.3, max_concurrency="16")
+    text = (folder / "search.csv").read_text("utf8").splitlines()
+    winners = {line.split(",")[0] for line in text if ",confirm,winner," in line}
+
+    def slower(rows):
+        for row in rows:
+            if row["run_id"] in winners:
+                row["e2e_ms"] = repr(float(row["e2e_ms"]) * 2)
+        return rows
+
+    rewrite(folder, "requests_search.csv", slower)
+
+
+def empty(folder):
+    remove(folder, *(path.name for path in folder.glob("*.csv")))
+
+
+VARIANTS = {
+    "typical": (CALM, replace(PLAN, prompts=16, concurrencies=(1, 2, 4)), None),
+    "rough": (replace(CALM, boot_noise=0.5, step_noise=0.3), replace(PLAN, prompts=2), None),
+    "dear_window": (replace(CALM, verify_growth=1.2, draft_ms=6, boot_s=10), PLAN, None),
+    "cheap_window": (
+        replace(
+            CALM, accept={"zh": 0.55, "en": 0.75, "code": 0.9, "arith": 0.99}, accept_decay=1.0, verify_growth=0.02, verify_curve=0,
+            draft_per_token_ms=0.01, between_ms=0.4, accept_batch=0.004,
+        ),
+        replace(PLAN, prompts=24),
+        None,
+    ),
+    "context": (replace(CALM, accept_context=0.08, prefill_ms=0.001, context_ms=0.003), replace(PLAN, prompts=10), None),
+    "batch": (replace(CALM, accept_batch=0.1, verify_row_growth=1.5, boot_s=0.01, per_row_ms=0.02), PLAN, None),
+    "upside_down": (
+        replace(
+            CALM, accept={"arith": 0.5, "code": 0.55, "en": 0.6, "zh": 0.9}, accept_decay=1.06, accept_context=-0.05, verify_growth=0.3,
+            verify_curve=-0.02, accept_width=0.03,
+        ),
+        replace(PLAN, prompts=10),
+        None,
+    ),
+    "wide_skill": (
+        replace(
+            CALM, accept=dict.fromkeys(CONTENTS, 0.4), accept_width=0.09, accept_decay=1.0, verify_growth=0.2, verify_curve=0.05, draft_ms=6
+        ),
+        replace(PLAN, prompts=16, concurrencies=(1, 2)),
+        None,
+    ),
+    "few_repeats": (replace(CALM, accept=dict.fromkeys(CONTENTS, 0.999), accept_decay=1.0), replace(PLAN, prompts=2, aa_boots=3), None),
+    "cooked": (CALM, PLAN, cook),
+    "empty": (CALM, replace(PLAN, prompts=2), empty),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory):
+    """Variant -> claim -> Claim."""
+    found = {}
+    for name, (physics, plan, change) in VARIANTS.items():
+        folder = write_campaign(tmp_path_factory.mktemp(name), physics, plan)
+        if change:
+            change(folder)
+        derivation = Derivation(load.load(folder))
+        found[name] = {key: derivation.claim(key) for key in derivation.claim_definitions}
+    return found
+
+
+SPEC_PAYS = ("typical", "dear_window", "few_repeats")
+# claim: variant in which it holds, fails, and stays unresolved. None: cannot be, and the reason stands below.
+EXPECTED = {
+    "accept.flat_over_batch": ("typical", "batch", "cheap_window"),
+    "accept.falls_with_context": ("context", "upside_down", "typical"),
+    "accept.content_order": ("cheap_window", "upside_down", "typical"),
+    "division.predicts": ("typical", "cooked", "rough"),
+    "division.chooses_gamma": ("typical", "wide_skill", "rough"),
+    "division.two_passes_never_pay": ("dear_window", "cooked", "typical"),
+    "dspark.serial_draft_cheap": ("typical", "wide_skill", "rough"),
+    "dspark.marginal_token_decays": ("typical", "upside_down", "rough"),
+    "figures.verify_cheap": ("typical", "dear_window", "rough"),
+    "figures.arith_speedup": ("typical", "dear_window", "rough"),
+    "figures.code_speedup": ("typical", "dear_window", "rough"),
+    "figures.en_speedup": ("typical", "dear_window", "rough"),
+    "lanes.best_absolute": ("typical", "dear_window", "rough"),
+    "lanes.crossover_exists": ("batch", "dear_window", "rough"),
+    "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
+    "loss.closes": ("typical", "cooked", "rough"),
+    "loss.step_dominates": ("context", "typical", "rough"),
+    "noise.small": ("typical", "rough", "few_repeats"),
+    "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
+    "prologue.largest_win": ("cheap_window", "dear_window", "rough"),
+    "prologue.largest_loss": ("dear_window", "typical", "rough"),
+    **{f"run.{content}.verdict": SPEC_PAYS for content in (*CONTENTS, "all")},
+    "run.band.one.verdict": SPEC_PAYS,
+    "run.band.few.verdict": SPEC_PAYS,
+    "run.band.many.verdict": SPEC_PAYS,
+    "scale.achieved_enough": ("wide_skill", "batch", "few_repeats"),
+    "scale.knee": ("typical", "cooked", "rough"),
+    "scale.step_identity": ("typical", "cooked", "few_repeats"),
+    "search.boot_dominates": ("dear_window", "batch", "rough"),
+    "search.winner_confirmed": ("dear_window", "cooked", "rough"),
+    **{f"window.spec_pays.{content}": SPEC_PAYS for content in (*CONTENTS, "all")},
+    "window.accept_sublinear": ("typical", "upside_down", "few_repeats"),
+    "window.interior_optimum": ("typical", "upside_down", "rough"),
+    "window.narrow_wins": ("dear_window", "cheap_window", "rough"),
+    "window.step_superlinear": ("typical", "upside_down", "few_repeats"),
+}
+
+
+@pytest.mark.parametrize("key", EXPECTED)
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_verdict(verdicts, key, verdict):
+    variant = "empty" if verdict == "missing" else EXPECTED[key][VERDICTS.index(verdict)]
+    claim = verdicts[variant][key]
+    assert claim.verdict == verdict, f"{variant}: margin {claim.margin}, noise {claim.noise}, {claim.reason}"
+    assert bool(claim.reason) == (verdict in ("missing", "unresolved"))
+    if verdict in ("holds", "fails"):
+        assert abs(claim.margin) > claim.noise and (claim.margin > 0) == (verdict == "holds")
+
+
+def test_every_claim_is_in_the_table(derivation):
+    assert set(EXPECTED) == set(derivation.claim_definitions)
+
+
+def test_evidence_and_thresholds_are_recorded(verdicts):
+    claim = verdicts["typical"]["figures.verify_cheap"]
+    assert {"window.verify_ratio.w4", "threshold.figures.verify_cheap", "noise.floor", "window.all.plain.tpot_ms"} <= set(claim.evidence)
+    assert claim.thresholds == ("threshold.figures.verify_cheap",)
+
+
+def test_no_win_rests_on_what_was_computed(measured, monkeypatch):
+    def better(read):
+        """The predicted speedup is one."""
+        return read["division.code.g3.predicted"].log()
+
+    monkeypatch.setattr(registry, "CLAIMS", [registry.Definition("test.better", better, "direction", "log ratio")])
+    claim = Derivation(measured).claim("test.better")
+    assert claim.verdict == "unresolved" and claim.reason == "rests on division.code.g3.predicted, which is computed, not measured"
+
+
+def test_a_win_inside_the_noise_is_not_one(measured, monkeypatch):
+    """Two equal arms: the A/A noise alone decides, not the sign."""
+
+    def equal(read):
+        """A run is faster than itself by a hair."""
+        return (read["window.code.g3.tpot_ms"] * 1.0001 / read["window.code.g3.tpot_ms"]).log()
+
+    monkeypatch.setattr(registry, "CLAIMS", [registry.Definition("test.equal", equal, "direction", "log ratio")])
+    claim = Derivation(measured).claim("test.equal")
+    assert claim.verdict == "unresolved" or claim.noise < claim.margin
+    ratio = registry.Definition(
+        "test.equal", lambda read: read["window.code.g3.speedup"].log() - read["window.code.g3.speedup"].log().value + 1e-4, "direction"
+    )
+    monkeypatch.setattr(registry, "CLAIMS", [ratio])
+    assert Derivation(measured).claim("test.equal").verdict == "unresolved"
+
+
+def test_a_louder_machine_needs_a_larger_win(tmp_path):
+    noises = []
+    for name, boot in (("calm", 0.0005), ("loud", 0.05)):
+        derivation = Derivation(load.load(write_campaign(tmp_path / name, replace(CALM, boot_noise=boot), PLAN)))
+        noises.append(derivation.claim("run.band.one.verdict").noise)
+    assert noises[1] > 3 * noises[0]
+
+
+def test_thresholds_come_from_the_one_file(derivation):
+    from workflow.derive.evaluate import read_thresholds
+
+    for key, entry in read_thresholds()["claims"].items():
+        assert key in derivation.claim_definitions, key
+        assert derivation.result(f"threshold.{key}").fact.value == entry["bound"]

@@ -1,0 +1,103 @@
+"""The mutation run finds numbers that do not hang on their sources."""
+
+import random
+
+import pytest
+
+from workflow.derive import registry
+from workflow.derive.evaluate import Derivation
+from workflow.derive.mutation import Mutation, Prover, changed
+from workflow.derive.schema import schema
+
+
+@pytest.fixture(scope="module")
+def prover(measured):
+    return Prover(measured, seed=3)
+
+
+def test_a_sample_of_the_keys_is_proven(prover):
+    keys = random.Random(5).sample(sorted(prover.keys()), 60)
+    outcome = prover.run(keys)
+    assert not outcome.unproven and not outcome.strays and outcome.score == 1
+
+
+def test_a_typed_number_is_found(measured, monkeypatch):
+    def typed(read):
+        """1.93, as it was last time"""
+        read.requests("window", content="code", arm="g3").sum("rounds")
+        return 1.93
+
+    monkeypatch.setattr(registry, "FACTS", [*registry.FACTS, registry.Definition("test.typed", typed, "ratio")])
+    outcome = Prover(measured).run(["test.typed"], tries=8)
+    # Without its rows the function fails, so only keeping them shows that the number does not use them.
+    moved_by_cells = [m for m in outcome.proven.values() if "rows removed" not in m]
+    assert not moved_by_cells
+
+
+def test_a_number_read_behind_the_registry_is_found(measured, monkeypatch):
+    """A function that takes a cell without going through its reader moves against the graph."""
+
+    def hidden(read):
+        """accept length, and something else"""
+        table = read.campaign.tables["requests_window.csv"]
+        return read["window.code.g3.accept_length"] * float(table.numbers("e2e_ms")[0])
+
+    monkeypatch.setattr(registry, "FACTS", [*registry.FACTS, registry.Definition("test.hidden", hidden, "length", "token/round")])
+    prover = Prover(measured)
+    line = measured.tables["requests_window.csv"].lines[0]
+    mutation = Mutation("requests_window.csv", "e2e_ms", (line,), ("999.0",))
+    prover.readers[("requests_window.csv", "e2e_ms")].add("test.hidden")
+    assert "test.hidden" in prover.moved(mutation) and not prover.expected("test.hidden", mutation)
+
+
+def test_one_cell_moves_what_rests_on_it_and_nothing_else(prover):
+    cell = next(c for c in prover.base.result("window.code.g3.accept_length").fact.source if c.column == "accepted")
+    line = int(cell.row.split(",")[0].split("-")[0])
+    moved = prover.moved(Mutation(cell.file, "accepted", (line,), ("1",)))
+    assert "window.code.g3.accept_length" in moved and "window.all.g3.accept_length" in moved
+    assert not [key for key in moved if key.startswith(("window.en.", "lanes.c", "isl.", "search."))]
+
+
+def test_all_numeric_cells_of_one_file(measured, prover):
+    """Exhaustive over the input-length points: no stray, and each column that a fact reads moves one."""
+    mutations = [m for m in prover.every_cell() if m.file == "sweep_isl.csv"][::7]
+    assert len(mutations) > 60
+    for mutation in mutations:
+        strays = [key for key in prover.moved(mutation) if not prover.expected(key, mutation)]
+        assert not strays, f"{mutation}: {strays[:3]}"
+
+
+def test_a_build_that_fails_counts_as_caught(measured):
+    prover = Prover(measured)
+    points = measured.tables["sweep_window.csv"]
+    assert "window.decode_ms" in prover.moved(Mutation("sweep_window.csv", "", tuple(points.lines)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"),
+    [
+        ("points", "steps"),
+        ("points", "distinct_4gram_share"),
+        ("points", "accept_length"),
+        ("points", "lane"),
+        ("requests", "accepted_histogram"),
+    ],
+)
+def test_mutated_cells_stay_within_their_schema(kind, column):
+    from workflow.derive.schema import allowed
+
+    rule = schema(kind)["properties"][column]
+    text = {"steps": "1", "distinct_4gram_share": "1.0", "accept_length": "1.0", "lane": "plain", "accepted_histogram": "3;0;1"}[column]
+    for factor in (1.37, 0.6, 4.0, 0.2, 0.0):
+        new = changed(text, rule, factor)
+        assert new != text and allowed(new, rule)
+
+
+def test_the_score_is_a_fact_of_the_files_it_was_made_on(measured):
+    sources = {name: manifest["sha256"] for name, manifest in measured.manifests.items()}
+    found = {"keys": 40, "proven": 39, "mutations": 77, "sources": sources}
+    derivation = Derivation(measured, resamples=0, mutation=found)
+    assert derivation.result("mutation.score").fact.value == 97.5
+    stale = Derivation(measured, resamples=0, mutation=found | {"sources": {}}).result("mutation.score").fact
+    assert stale.missing and "read another" in stale.reason
+    assert "no mutation run" in Derivation(measured, resamples=0).result("mutation.keys").fact.reason
