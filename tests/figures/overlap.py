@@ -38,7 +38,7 @@ def problems(drawings: list[Drawing]) -> list[str]:
     style = 'body{margin:0;font-family:system-ui,"Noto Sans CJK SC",sans-serif} svg{display:block;height:auto}'
     parts = [d.svg.replace("<svg ", f'<svg data-name="{html.escape(d.name)}" style="width:{d.width}px" ', 1) for d in drawings]
     page = f'<!doctype html><meta charset="utf-8"><style>{style}</style><body>{"".join(parts)}<script>{SCRIPT}</script>'
-    dumped = re.search(r'<pre id="found">(.*?)</pre>', chromium.dom(page), re.S)
+    dumped = re.search(r'<pre id="found">(.*?)</pre>', chromium.dom(page), re.DOTALL)
     return [line for drawing in json.loads(html.unescape(dumped[1])) for line in _of(drawing)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from workflow.figures.scale import Scale, around, from_zero, log_over, nice_ticks, round_log_ticks, thin, tick_text
@@ -47,7 +49,7 @@ def test_ticks_of_one_axis_have_the_same_decimals():
 def test_spread_keeps_distance_order_and_bounds(wanted):
     placed = spread(wanted, 10, 0, 100)
     ordered = sorted(placed)
-    assert all(b - a >= 9.999 for a, b in zip(ordered, ordered[1:]))
+    assert all(b - a >= 9.999 for a, b in pairwise(ordered))
     assert sorted(range(len(wanted)), key=lambda i: wanted[i]) == sorted(range(len(placed)), key=lambda i: placed[i])
     assert all(0 <= p <= 100 for p in placed)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import subprocess
@@ -94,8 +95,6 @@ def test_same_bytes_in_another_process(drawings):
         "from workflow.figures.svg import render; import hashlib; v = synthetic.values();"
         "print(hashlib.sha256(''.join(render(p.draw(v, l), p.id) for p in plates() for l in LAYOUTS).encode()).hexdigest())"
     )
-    import hashlib
-
     here = hashlib.sha256("".join(d.svg for d in drawings).encode()).hexdigest()
     environment = os.environ | {"PYTHONHASHSEED": "7"}
     there = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout.strip()
@@ -108,4 +107,4 @@ def test_labels_of_tables_exist(plate, values, language):
     labels = strings()[plate.id]["labels"]
     assert [name for name in names if language not in labels.get(name, {})] == []
     assert all(len(row) == len(table.columns) for row in table.rows)
-    assert all(PlainNumbers(language).text(values.fact(key)) for key in table.keys())
+    assert all(PlainNumbers(language).text(values.fact(key)) for key in table.facts())

@@ -57,7 +57,7 @@ def _one(plate: Plate, values: Values, folder: Path) -> dict:
         reason = _reason(values, gone)
         return record | {"missing": {"key": gone[0], "keys": list(gone), "reason": reason}, "reason": reason}
     table = plate.table(values)
-    keys = sorted({key for svg in drawings.values() for key in _FACT.findall(svg)} | table.keys())
+    keys = sorted({key for svg in drawings.values() for key in _FACT.findall(svg)} | table.facts())
     sources = sorted({cell.file for key in keys if key in values.facts for cell in _leaves(values, key)})
     for name, svg in drawings.items():
         (folder / _file(plate.id, name)).write_text(svg, "utf8")

@@ -48,7 +48,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def keys(self) -> set[str]:
+    def facts(self) -> set[str]:
         return {cell.value for row in self.rows for cell in row if cell.kind == "key"}
 
     def to_json(self) -> dict:

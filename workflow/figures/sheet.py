@@ -10,18 +10,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import matplotlib
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Polygon, Rectangle
+from matplotlib.text import Text
 
-matplotlib.use("svg")
-
-from matplotlib.figure import Figure  # noqa: E402
-from matplotlib.lines import Line2D  # noqa: E402
-from matplotlib.patches import Polygon, Rectangle  # noqa: E402
-from matplotlib.text import Text  # noqa: E402
-
-from workflow.figures.read import Mark, interval, repeats  # noqa: E402
-from workflow.figures.scale import Scale, tick_text  # noqa: E402
-from workflow.figures.style import AXIS, INK, INK2, PAPER, RULE, Cue, Layout, Token  # noqa: E402
+from workflow.figures.read import Mark, interval, repeats
+from workflow.figures.scale import Scale, tick_text
+from workflow.figures.style import AXIS, DOT, INK, INK2, PAPER, RULE, Cue, Layout, Token
 
 Point = tuple[float, float]
 
@@ -152,7 +148,7 @@ class Panel:
             for value in xticks:
                 self.sheet.axis_text(self.x(value), self.bottom + size + 6, tick_text(value))
 
-    def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = Cue("o"), width: float = 2.2, size: float = 8.0) -> None:
+    def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = DOT, width: float = 2.2, size: float = 8.0) -> None:
         """A series in data coordinates: line with the cue's dash, marks on it."""
         drawn = [self.at(p) for p in points]
         if len(drawn) > 1:

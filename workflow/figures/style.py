@@ -65,6 +65,7 @@ class Cue:
     filled: bool = True
 
 
+DOT = Cue("o")
 CONTENT = {
     "arith": Cue("o"),
     "code": Cue("s", (7, 2.5)),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.plate import label as name
 from workflow.figures.read import Mark, interval, series
-from workflow.figures.scale import Scale, from_zero, log_over, nice_ticks, thin
+from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import DEN, INK2, NUM, Cue, Layout, Token
 
@@ -48,7 +49,7 @@ def _top(mark: Mark) -> float:
 
 
 def _panel(panel: Panel, marks: list[Mark], levels: list[int], color: Token, cue: Cue, first: bool, last: bool) -> None:
-    sheet, size = panel.sheet, panel.sheet.layout.text
+    sheet = panel.sheet
     panel.frame(thin(levels, 3 if sheet.layout.narrow else 6), nice_ticks(panel.yscale, 3), xlabels=last, ylabels=first)
     if not marks:
         sheet.text(panel.left + panel.width / 2, panel.top + panel.height / 2, label("absent"), "middle", INK2)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.plate import label as name
 from workflow.figures.read import absent, series, value
 from workflow.figures.scale import Scale
 from workflow.figures.sheet import Sheet, label, number
@@ -54,8 +55,10 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
     kept = _kept(slots)
     pitch = (layout.width - left) / max(len(slots) + 1, kept + 2)
     box = min(pitch - 14, 96)
-    center = lambda place: left + pitch * (place + 0.5)  # noqa: E731
     cut = max(3, int(box / 9.2))
+
+    def center(place: int) -> float:
+        return left + pitch * (place + 0.5)
 
     with sheet.group("draft"):
         _lane(sheet, 44, "draft", "draft_note", NUM)

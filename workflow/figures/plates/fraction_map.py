@@ -6,10 +6,11 @@ import math
 from dataclasses import dataclass
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.plate import label as name
 from workflow.figures.read import series, value, word
-from workflow.figures.scale import Scale, log_over, round_log_ticks
-from workflow.figures.sheet import Panel, Point, Sheet, gutter, label, number
+from workflow.figures.scale import log_over, round_log_ticks
+from workflow.figures.sheet import Panel, Point, Sheet, gutter, label
 from workflow.figures.style import DEN, INK, INK2, NUM, RULE, Cue, Layout
 
 

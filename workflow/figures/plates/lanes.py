@@ -5,7 +5,7 @@ from __future__ import annotations
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import Mark, series, value
-from workflow.figures.scale import Scale, around, from_zero, log_over, nice_ticks
+from workflow.figures.scale import around, from_zero, log_over, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
 from workflow.figures.style import INK, INK2, LANE, RULE, Layout
 

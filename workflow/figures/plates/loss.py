@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name
+from workflow.figures.plate import Missing, Plate, Table, key
+from workflow.figures.plate import label as name
 from workflow.figures.read import absent, value
 from workflow.figures.scale import Scale, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, label, number

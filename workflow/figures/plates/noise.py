@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name
+from workflow.figures.plate import Missing, Plate, Table, key
+from workflow.figures.plate import label as name
 from workflow.figures.read import CONTENT, Mark, interval, repeats, series, value
 from workflow.figures.scale import Scale
 from workflow.figures.sheet import Panel, Sheet, label, number

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.plate import label as name
 from workflow.figures.read import LANES, series, value, word
 from workflow.figures.scale import Scale, from_zero, log_over, nice_ticks, thin
 from workflow.figures.sheet import Panel, Sheet, gutter, label, spread

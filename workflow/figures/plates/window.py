@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate, Table, key, label as name, lit
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.plate import label as name
 from workflow.figures.read import CONTENT, Mark, series, value, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
