@@ -21,7 +21,16 @@ FACTS = [
     Fact("w.step_ms", 12.5, "ms", "duration", n=3, source=(CELL,)),
     Fact("w.accept_factor", 2.5149, "", "ratio", n=3, source=(CELL,)),
     Fact("w.step_factor", 1.4967, "", "ratio", n=3, source=(CELL,)),
-    Fact("w.speedup", 2.5149 / 1.4967, "", "ratio", "computed", n=3, formula="accept_factor / step_factor", parents=("w.accept_factor", "w.step_factor")),
+    Fact(
+        "w.speedup",
+        2.5149 / 1.4967,
+        "",
+        "ratio",
+        "computed",
+        n=3,
+        formula="accept_factor / step_factor",
+        parents=("w.accept_factor", "w.step_factor"),
+    ),
     Fact("w.accept", 2.51, "tokens/round", "length", n=3, source=(CELL,)),
     Fact("w.best_gamma", 3, "", "count", source=(CELL,)),
     Fact("w.boots", 2, "", "count", source=(CELL,)),
@@ -81,7 +90,7 @@ class Workspace:
     name: str = "local"
 
     @classmethod
-    def make(cls, root: Path) -> "Workspace":
+    def make(cls, root: Path) -> Workspace:
         templates = root / "templates"
         shutil.copytree(TEMPLATES, templates, ignore=shutil.ignore_patterns("content", "literals", "*plates.yaml", "facts.yaml"))
         shutil.copytree(DATA, templates, dirs_exist_ok=True)

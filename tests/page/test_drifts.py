@@ -139,7 +139,15 @@ def test_a_drift_fails_the_build(workspace, drift):
     assert drift.check in {problem.check for problem in problems}, [str(problem) for problem in problems]
 
 
-@pytest.mark.parametrize("drift", [d for d in DRIFTS if d.file.startswith("content/") and d.old and d.check in ("typed digit", "number word", "rank word", "splice", "dialect")], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    "drift",
+    [
+        d
+        for d in DRIFTS
+        if d.file.startswith("content/") and d.old and d.check in ("typed digit", "number word", "rank word", "splice", "dialect")
+    ],
+    ids=lambda d: d.name,
+)
 def test_the_message_names_the_line(workspace, drift):
     text = (workspace.root / "templates" / drift.file).read_text("utf8")
     line = text[: text.index(drift.old)].count("\n") + 1

@@ -12,7 +12,17 @@ from workflow.page.format import MINUS, NBSP, FormatError, Formatter, round_half
 from workflow.page.words import Words
 
 FORMAT = Formatter(Words.load(), names={"plain": {"en": "plain decoding", "zh": "普通解码"}})
-KINDS = {"ratio": "", "percent": "percent", "points": "points", "duration": "ms/token", "rate": "token/s", "length": "token/round", "probability": "", "count": "", "bytes": "byte"}
+KINDS = {
+    "ratio": "",
+    "percent": "percent",
+    "points": "points",
+    "duration": "ms/token",
+    "rate": "token/s",
+    "length": "token/round",
+    "probability": "",
+    "count": "",
+    "bytes": "byte",
+}
 
 
 def fact(kind, value, **more):
@@ -74,7 +84,15 @@ def test_words_and_ordinals():
     assert FORMAT.plural(count[2], "en", {"one": "boot", "other": "boots"}) == "boots"
 
 
-@pytest.mark.parametrize("unit, en, zh", [("token/step", "tokens/step", "token/步"), ("ms/round", "ms", "ms"), ("token/s**2", "tok/s²", "tok/s²"), ("byte/token", "B/token", "B/token")])
+@pytest.mark.parametrize(
+    "unit, en, zh",
+    [
+        ("token/step", "tokens/step", "token/步"),
+        ("ms/round", "ms", "ms"),
+        ("token/s**2", "tok/s²", "tok/s²"),
+        ("byte/token", "B/token", "B/token"),
+    ],
+)
 def test_units(unit, en, zh):
     assert unit_name(unit, "en") == en
     assert unit_name(unit, "zh") == zh

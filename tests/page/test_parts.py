@@ -31,7 +31,7 @@ def test_spaces_at_the_edges_of_a_splice(before, shown, after, spaced):
 
 @pytest.mark.parametrize(
     "line",
-    ["**重点**，就是它。", "见 `sweep window` 与 $x, y$ 的关系。", "用 {{ n(\"a.b\") }}，再看 [链接](#a-b)。", "中文（带 English 的）句子。"],
+    ["**重点**，就是它。", "见 `sweep window` 与 $x, y$ 的关系。", '用 {{ n("a.b") }}，再看 [链接](#a-b)。', "中文（带 English 的）句子。"],
 )
 def test_good_chinese(line):
     assert source_findings(line) == []

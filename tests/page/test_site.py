@@ -110,8 +110,16 @@ def test_a_plate_that_was_not_drawn_says_why(workspace):
 
 
 def test_text_of_one_campaign_stands_in_that_campaign_alone(workspace):
-    workspace.edit("content/en/01-window.md", "{#formula}", '{% only "local" %}\n{#here}\nTrue here.\n{% endonly %}\n\n{% only "other" %}\n{#there}\nTrue there.\n{% endonly %}\n\n{#formula}')
-    workspace.edit("content/zh/01-window.md", "{#formula}", '{% only "local" %}\n{#here}\n这里成立。\n{% endonly %}\n\n{% only "other" %}\n{#there}\n那里成立。\n{% endonly %}\n\n{#formula}')
+    workspace.edit(
+        "content/en/01-window.md",
+        "{#formula}",
+        '{% only "local" %}\n{#here}\nTrue here.\n{% endonly %}\n\n{% only "other" %}\n{#there}\nTrue there.\n{% endonly %}\n\n{#formula}',
+    )
+    workspace.edit(
+        "content/zh/01-window.md",
+        "{#formula}",
+        '{% only "local" %}\n{#here}\n这里成立。\n{% endonly %}\n\n{% only "other" %}\n{#there}\n那里成立。\n{% endonly %}\n\n{#formula}',
+    )
     result = workspace.build()
     assert not result.problems
     text = page(result, "index.html").text_content()
@@ -137,7 +145,10 @@ def test_the_index_has_every_fact_with_its_source_and_leads_back(workspace):
     row = index.get_element_by_id("w.plain.tpot_ms")
     assert "sweep_window.csv" in row.text_content() and "2-5" in row.text_content() and "20.04" in row.text_content()
     assert "../index.html#window-lede" in [a.get("href") for a in row.iter("a")]
-    assert [a.get("href") for a in index.get_element_by_id("w.speedup").xpath(".//span[@class='inputs']/a")] == ["#w.accept_factor", "#w.step_factor"]
+    assert [a.get("href") for a in index.get_element_by_id("w.speedup").xpath(".//span[@class='inputs']/a")] == [
+        "#w.accept_factor",
+        "#w.step_factor",
+    ]
     assert "9f2c" * 16 in index.get_element_by_id("run-sweep_window.csv").text_content()
 
 
@@ -154,7 +165,14 @@ def test_a_build_is_a_function_of_its_inputs(tmp_path):
     assert first == second
     command = "import sys; from pathlib import Path; from tests.page.campaign import Workspace; r = Workspace(Path(sys.argv[1])).build(); import hashlib; print(hashlib.sha256(repr(sorted(r.files.items())).encode()).hexdigest())"
     hashes = {
-        subprocess.run([sys.executable, "-c", command, str(tmp_path / "one")], cwd=ROOT, env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", command, str(tmp_path / "one")],
+            cwd=ROOT,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     }
     assert len(hashes) == 1

@@ -19,10 +19,16 @@ from workflow.plan import ROOT, Plan, PlanError
 
 
 def arguments() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m workflow.page", description="Build the bilingual report from derived values and drawn plates.")
-    parser.add_argument("--build", type=Path, default=Path("workflow/build"), help="folder with NAME/values.json and NAME/figures (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.page", description="Build the bilingual report from derived values and drawn plates."
+    )
+    parser.add_argument(
+        "--build", type=Path, default=Path("workflow/build"), help="folder with NAME/values.json and NAME/figures (default: %(default)s)"
+    )
     parser.add_argument("--site", type=Path, default=Path("site"), help="folder to write (default: %(default)s)")
-    parser.add_argument("--config", type=Path, default=Path("workflow/config.yaml"), help="campaigns, lead and site_url (default: %(default)s)")
+    parser.add_argument(
+        "--config", type=Path, default=Path("workflow/config.yaml"), help="campaigns, lead and site_url (default: %(default)s)"
+    )
     parser.add_argument("--campaign", action="append", metavar="NAME", help="build only these campaigns; the first one leads")
     parser.add_argument("--list", action="store_true", help="print the files that a build writes, build nothing")
     parser.add_argument("--check", action="store_true", help="run every check, write nothing")
@@ -53,7 +59,9 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if not options.check:
         write(result.files, options.site)
-        print(f"{options.site}: {len(result.files)} files, {sum(map(len, result.files.values())) / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s")
+        print(
+            f"{options.site}: {len(result.files)} files, {sum(map(len, result.files.values())) / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s"
+        )
     return 0
 
 

@@ -7,9 +7,9 @@ right side from the digits shown must arrive at the digits shown on the left; di
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Callable
 
 from workflow.page.format import Formatter, exact, round_half_even
 
@@ -31,7 +31,7 @@ class Equation:
     tokens: tuple[str, ...]
 
     @classmethod
-    def parse(cls, text: str) -> "Equation":
+    def parse(cls, text: str) -> Equation:
         tokens = tuple(TOKEN.findall(text))
         if "".join(tokens) != "".join(text.split()):
             raise ClosesError(f"closes: cannot read {text!r}; write `key = key * key` with + - * / ( )")
@@ -102,7 +102,9 @@ def widen(formatter: Formatter, equations: list[Equation], fact) -> Formatter:
         unrounded = equation.evaluate(lambda key: exact(fact(key).value))
         truth = exact(fact(equation.result).value)
         if abs(unrounded - truth) > max(abs(truth), Decimal(1)) * Decimal("1e-6"):
-            raise ClosesError(f"closes: {equation.text!r} does not hold: the right side is {float(unrounded):.6g}, the left {float(truth):.6g}")
+            raise ClosesError(
+                f"closes: {equation.text!r} does not hold: the right side is {float(unrounded):.6g}, the left {float(truth):.6g}"
+            )
         for _ in range(MOST_EXTRA + 1):
             if closed(equation, formatter, fact):
                 break

@@ -83,7 +83,9 @@ def load_section(path: Path, root: Path) -> Section:
         data = yaml.safe_load(front.group(1)) or {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise PageError.at(file, (mark.line if mark else 0) + 2, f"not valid YAML: {getattr(error, 'problem', error)}", "front matter") from None
+        raise PageError.at(
+            file, (mark.line if mark else 0) + 2, f"not valid YAML: {getattr(error, 'problem', error)}", "front matter"
+        ) from None
     if unknown := set(data) - FIELDS:
         raise PageError.at(file, 1, f"unknown field {', '.join(sorted(unknown))}; there are: {', '.join(sorted(FIELDS))}", "front matter")
     if data.get("slug") != name.group(2):
@@ -106,7 +108,7 @@ class Content:
     """Language -> sections."""
 
     @classmethod
-    def load(cls, templates: Path = TEMPLATES) -> "Content":
+    def load(cls, templates: Path = TEMPLATES) -> Content:
         root = templates.parent
         sections, problems = {}, []
         for language in ("en", "zh"):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lxml.html import HtmlElement
-
+from workflow.page.dom import Element
 from workflow.page.lookup import count_fact
 
 NAMES = ("spliced", "declared", "marked", "claimed", "total")
@@ -30,7 +29,7 @@ class Coverage:
         return self.spliced + self.declared
 
     @classmethod
-    def of(cls, root: HtmlElement) -> "Coverage":
+    def of(cls, root: Element) -> Coverage:
         # a mark inside a mark (a tick inside an axis) is one declaration
         declared = root.xpath("//*[@data-lit][not(ancestor::*[@data-lit])]")
         return cls(len(root.xpath("//*[@data-key]")), len(declared), len(root.xpath("//*[@data-def]")), len(root.xpath("//*[@data-claim]")))

@@ -8,9 +8,9 @@ rendered, and every error names its line.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Iterator
 
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
@@ -42,7 +42,7 @@ class Call:
 @dataclass(frozen=True)
 class Claim:
     key: str
-    variants: dict[str, tuple["Node", ...]]
+    variants: dict[str, tuple[Node, ...]]
     line: int
 
 
@@ -52,7 +52,7 @@ class Block:
 
     tag: str
     name: str
-    body: tuple["Node", ...]
+    body: tuple[Node, ...]
     line: int
 
 
@@ -62,7 +62,7 @@ Node = Text | Call | Claim | Block
 class Blocks(Extension):
     """Jinja's parser side of the four blocks."""
 
-    tags = {"claim", "absent", "only", "define"}
+    tags = frozenset({"claim", "absent", "only", "define"})
 
     def parse(self, parser):
         tag, line = parser.stream.current.value, next(parser.stream).lineno
@@ -75,7 +75,9 @@ class Blocks(Extension):
     def _claim(self, parser, line: int):
         key = self._name(parser, "claim", line)
         lead = parser.parse_statements(("name:holds",), drop_needle=True)
-        if not all(isinstance(n, nodes.Output) and all(isinstance(c, nodes.TemplateData) and not c.data.strip() for c in n.nodes) for n in lead):
+        if not all(
+            isinstance(n, nodes.Output) and all(isinstance(c, nodes.TemplateData) and not c.data.strip() for c in n.nodes) for n in lead
+        ):
             parser.fail(f'claim "{key.value}": text before its holds variant', line)
         variants = []
         for verdict, end in zip(VERDICTS, (*VERDICTS[1:], "endclaim")):
@@ -128,7 +130,12 @@ def _convert(body: list, file: str, offset: int, in_claim: bool) -> Iterator[Nod
                 yield _block(node, file, offset, in_claim)
             case _:
                 what = type(node).__name__.lower()
-                raise PageError.at(file, line, f"{what} is not part of the content dialect; there are splice calls and claim, absent, only, define", "dialect")
+                raise PageError.at(
+                    file,
+                    line,
+                    f"{what} is not part of the content dialect; there are splice calls and claim, absent, only, define",
+                    "dialect",
+                )
 
 
 def _block(node: nodes.CallBlock, file: str, offset: int, in_claim: bool) -> Node:

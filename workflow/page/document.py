@@ -12,7 +12,7 @@ from workflow.page.errors import PageError, Problem
 from workflow.page.markdown import Markdown, MarkdownError, MdBlock
 from workflow.page.placeholders import MARK, START, Splice
 from workflow.page.spacing import space_splices
-from workflow.page.splice import Choice, Context, Session
+from workflow.page.splice import AS_MEASURED, Choice, Context, Session
 
 MARKDOWN = Markdown()
 EQUALS = re.compile(f"([A-Za-zγτ]) = (?={START})")
@@ -38,13 +38,13 @@ def spliced(tree: tuple[Node, ...], session: Session) -> str:
     return space_splices(text, session.vault) if session.context.language == "zh" else text
 
 
-def inline(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = Choice()) -> str:
+def inline(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = AS_MEASURED) -> str:
     """A short text as HTML: emphasis, links, code and splices, no blocks."""
     session = Session(context, file, choice)
     return session.vault.fill(MARKDOWN.inline(spliced(tree, session)))
 
 
-def plain(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = Choice()) -> tuple[str, tuple[str, ...]]:
+def plain(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = AS_MEASURED) -> tuple[str, tuple[str, ...]]:
     """A short text where no element can stand, and the keys of its facts."""
     session = Session(context, file, choice)
     text = spliced(tree, session)
@@ -52,7 +52,7 @@ def plain(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = 
     return session.vault.plain(text).strip(), tuple(keys)
 
 
-def document(section: Section, context: Context, choice: Choice = Choice(), render: bool = True) -> list[DocBlock]:
+def document(section: Section, context: Context, choice: Choice = AS_MEASURED, render: bool = True) -> list[DocBlock]:
     """The blocks that speak under a choice. Raises PageError with every problem found. `render=False` leaves HTML out (parity needs none)."""
     session = Session(context, section.file, choice)
     text = spliced(section.tree, session)
@@ -64,17 +64,21 @@ def document(section: Section, context: Context, choice: Choice = Choice(), rend
     for block in MARKDOWN.blocks(text, env):
         splices = _splices(block, vault)
         if block.kind == "paragraph" and splices and not _visible(block, vault):
-            if marks := [s for s in splices if s.kind in ("open", "close")]:
-                if block.id is None and _only_marks(block, vault):
-                    _move(open_claims, marks)
-                    continue
-                if len(marks) == len(splices):
-                    continue  # a variant that says nothing
+            if block.id is None and len(splices) == 1:
+                _move(open_claims, splices[0])  # a mark before or after whole blocks
+            continue  # or a variant that says nothing
         kind, name = block.kind, block.id
         if lone := _lone(block, splices):
             kind, name = lone.kind, f"{lone.kind}-{lone.key}"
         if name is None and kind != "footnote_block":
-            problems.append(Problem(section.file, section.line_with(_first_words(block), None), "block id", f"this {kind.replace('_', ' ')} has no id: put a line {{#some-id}} above it"))
+            problems.append(
+                Problem(
+                    section.file,
+                    section.line_with(_first_words(block), None),
+                    "block id",
+                    f"this {kind.replace('_', ' ')} has no id: put a line {{#some-id}} above it",
+                )
+            )
             continue
         name = name or "footnotes"
         if name in seen:
@@ -106,23 +110,18 @@ def _splices(block: MdBlock, vault) -> list[Splice]:
 
 def _visible(block: MdBlock, vault) -> bool:
     """Whether anything but marks stands in a paragraph."""
-    return any(MARK.sub(lambda m: "" if vault.get(m).kind in ("open", "close") else "x", token.content).strip() for token in block.inlines())
+    return any(
+        MARK.sub(lambda m: "" if vault.get(m).kind in ("open", "close") else "x", token.content).strip() for token in block.inlines()
+    )
 
 
-def _only_marks(block: MdBlock, vault) -> bool:
-    content = "".join(token.content for token in block.inlines())
-    kinds = [vault.get(m).kind for m in MARK.finditer(content)]
-    return len(kinds) == 1
-
-
-def _move(open_claims: list, marks: list[Splice]) -> None:
-    for mark in marks:
-        if not mark.key.startswith("claim:"):
-            continue
-        if mark.kind == "open":
-            open_claims.append(tuple(mark.key.split(":")[1:3]))
-        else:
-            open_claims.pop()
+def _move(open_claims: list[tuple[str, str]], mark: Splice) -> None:
+    if not mark.key.startswith("claim:"):
+        return
+    if mark.kind == "open":
+        open_claims.append(tuple(mark.key.split(":")[1:3]))
+    else:
+        open_claims.pop()
 
 
 def _lone(block: MdBlock, splices: list[Splice]) -> Splice | None:

@@ -27,5 +27,5 @@ class PageError(ValueError):
         super().__init__("\n".join(map(str, problems)))
 
     @classmethod
-    def at(cls, file: str, line: int, message: str, check: str = "splice") -> "PageError":
+    def at(cls, file: str, line: int, message: str, check: str = "splice") -> PageError:
         return cls(Problem(file, line, check, message))

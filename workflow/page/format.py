@@ -67,7 +67,7 @@ class FormatError(ValueError):
     """A fact that cannot be written as asked."""
 
 
-def exact(value: float | int) -> Decimal:
+def exact(value: float) -> Decimal:
     """The shortest decimal that reads back as this number."""
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
@@ -109,7 +109,7 @@ class Formatter:
     names: dict[str, dict[str, str]] = field(default_factory=dict)
     """Label values -> {en, zh}."""
 
-    def __call__(self, fact: "Fact", language: str, fmt: str | None = None) -> str:
+    def __call__(self, fact: Fact, language: str, fmt: str | None = None) -> str:
         """`1.68×` / `1.68 倍`. fmt: bare, signed, abs, ci, short. Raises FormatError."""
         if fact.value is None:
             raise FormatError(f"{fact.key} is missing: {fact.reason}")
@@ -130,16 +130,16 @@ class Formatter:
         text += suffix
         return f"{text}{self._interval(fact, language, suffix)}" if fmt == "ci" else text
 
-    def number(self, fact: "Fact") -> Decimal:
+    def number(self, fact: Fact) -> Decimal:
         """The shown decimal, the same in every language (bytes: in the shown prefix)."""
         value, decimals = self._scaled(fact)
         return round_half_even(value, decimals)
 
-    def step(self, fact: "Fact") -> Decimal:
+    def step(self, fact: Fact) -> Decimal:
         """The unit of the last shown digit."""
         return quantum(self._scaled(fact)[1])
 
-    def _scaled(self, fact: "Fact") -> tuple[Decimal, int]:
+    def _scaled(self, fact: Fact) -> tuple[Decimal, int]:
         value = exact(fact.value)
         if fact.kind == "bytes":
             value /= next((size for size, _ in PREFIXES if abs(value) >= size), 1)
@@ -158,7 +158,7 @@ class Formatter:
             decimals = min(decimals, known)
         return value, decimals + self.extra.get(fact.key, 0)
 
-    def suffix(self, fact: "Fact", language: str) -> str:
+    def suffix(self, fact: Fact, language: str) -> str:
         """Unit as it follows the digits, its space included."""
         chinese = language == "zh"
         if fact.kind == "ratio":
@@ -178,7 +178,7 @@ class Formatter:
         """Grouped digits with a true minus sign; the same in both languages."""
         return f"{number:,f}".replace("-", MINUS)
 
-    def _interval(self, fact: "Fact", language: str, suffix: str) -> str:
+    def _interval(self, fact: Fact, language: str, suffix: str) -> str:
         if fact.lo is None or fact.hi is None:
             return ""
         decimals = self._scaled(fact)[1]
@@ -188,7 +188,7 @@ class Formatter:
         dash = " to " if lo.startswith(MINUS) or hi.startswith(MINUS) else RANGE["en"]
         return f" ({lo}{dash}{hi})"
 
-    def _short(self, fact: "Fact", language: str) -> str:
+    def _short(self, fact: Fact, language: str) -> str:
         """A large count in millions or thousands: `14.2 M`."""
         value = exact(fact.value)
         size, name = next(((size, name) for size, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")) if abs(value) >= size), (1, ""))
@@ -196,29 +196,29 @@ class Formatter:
         text = self.digits(round_half_even(value, significant_decimals(value, SIGNIFICANT) if name else 0))
         return f"{text}{NBSP}{name}" if name else text
 
-    def label(self, fact: "Fact", language: str) -> str:
+    def label(self, fact: Fact, language: str) -> str:
         """The name of a label value; `plain` is written as strings.yaml names it."""
         text = str(fact.value)
         return self.names[text][language] if text in self.names else text
 
-    def between(self, low: "Fact", high: "Fact", language: str) -> tuple[str, str, str]:
+    def between(self, low: Fact, high: Fact, language: str) -> tuple[str, str, str]:
         """A range with one unit: (`8`, `–`, `10%`) / (`8%`, `～`, `10%`)."""
         if (low.kind, low.unit) != (high.kind, high.unit):
             raise FormatError(f"range of unlike facts: {low.key} is {low.kind} {low.unit}, {high.key} is {high.kind} {high.unit}")
         first = None if language == "zh" and low.kind == "percent" else "bare"
         return self(low, language, first), RANGE[language], self(high, language)
 
-    def whole(self, fact: "Fact") -> int:
+    def whole(self, fact: Fact) -> int:
         if fact.kind == "label" or fact.value is None or exact(fact.value) != exact(fact.value).to_integral_value():
             raise FormatError(f"{fact.key} is not a whole number: {fact.value!r}")
         return int(fact.value)
 
-    def word(self, fact: "Fact", language: str) -> str:
+    def word(self, fact: Fact, language: str) -> str:
         """`five` / `五` up to ten, digits above."""
         count = self.whole(fact)
         return self.words.cardinal(count, language) or self.digits(Decimal(count))
 
-    def ordinal(self, fact: "Fact", language: str) -> str:
+    def ordinal(self, fact: Fact, language: str) -> str:
         """`third` / `第三` up to ten, `11th` / `第 11` above."""
         count = self.whole(fact)
         if word := self.words.ordinal(count, language):
@@ -228,7 +228,7 @@ class Formatter:
         endings = {"one": "st", "two": "nd", "few": "rd", "other": "th"}
         return f"{count:,}{endings[LOCALES['en'].ordinal_form(count)]}"
 
-    def plural(self, fact: "Fact", language: str, forms: dict[str, str]) -> str:
+    def plural(self, fact: Fact, language: str, forms: dict[str, str]) -> str:
         """The noun that goes with the shown number, by CLDR's plural rules."""
         shown = self.number(fact)
         form = LOCALES[language].plural_form(shown.copy_abs())
@@ -236,7 +236,7 @@ class Formatter:
             raise FormatError(f"plural({fact.key!r}): give {form}= or other=")
         return forms.get(form, forms.get("other", ""))
 
-    def bound(self, language: str) -> "InLanguage":
+    def bound(self, language: str) -> InLanguage:
         return InLanguage(self, language)
 
 
@@ -247,5 +247,5 @@ class InLanguage:
     formatter: Formatter
     language: str
 
-    def text(self, fact: "Fact", style: str | None = None) -> str:
+    def text(self, fact: Fact, style: str | None = None) -> str:
         return self.formatter(fact, self.language, style or None)

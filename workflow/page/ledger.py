@@ -66,14 +66,26 @@ def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places:
 
 def _cell(cell, lookup: Lookup) -> dict:
     """`href` is empty for files that are not measured (thresholds, manifests)."""
-    return {"href": f"data/{cell.file}" if cell.file in lookup.values.runs else "", "file": cell.file, "row": cell.row, "column": cell.column, "where": cell.where}
+    return {
+        "href": f"data/{cell.file}" if cell.file in lookup.values.runs else "",
+        "file": cell.file,
+        "row": cell.row,
+        "column": cell.column,
+        "where": cell.where,
+    }
 
 
 def claim_rows(lookup: Lookup, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[dict, ...]:
     rows = []
     for key, claim in sorted(lookup.values.claims.items(), key=lambda item: natural(item[0])):
         margin = " ".join(
-            part for part in (f"{claim.margin:.4g}" if claim.margin is not None else "", f"± {claim.noise:.4g}" if claim.noise is not None else "", claim.measure) if part
+            part
+            for part in (
+                f"{claim.margin:.4g}" if claim.margin is not None else "",
+                f"± {claim.noise:.4g}" if claim.noise is not None else "",
+                claim.measure,
+            )
+            if part
         )
         rows.append(
             {

@@ -6,12 +6,20 @@ import posixpath
 import re
 from urllib.parse import unquote, urlsplit
 
-from lxml.html import HtmlElement
-
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding
 
-FETCHING = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src", "audio": "src", "object": "data", "embed": "src"}
+FETCHING = {
+    "script": "src",
+    "img": "src",
+    "link": "href",
+    "iframe": "src",
+    "source": "src",
+    "video": "src",
+    "audio": "src",
+    "object": "data",
+    "embed": "src",
+}
 PASSIVE_RELATIONS = {"canonical", "alternate", "license", "author", "next", "prev"}
 """Relations of <link> that a browser does not fetch."""
 
@@ -24,7 +32,7 @@ class Links:
         self._ids: dict[str, set[str]] = {}
         self._roots: dict[str, object] = {}
 
-    def add(self, path: str, root: HtmlElement) -> list[Finding]:
+    def add(self, path: str, root: dom.Element) -> list[Finding]:
         """Read one page (`zh/index.html`). Returns ids that stand twice."""
         self._roots[path] = root
         seen, twice = set(), []
@@ -42,9 +50,8 @@ class Links:
         for path, root in self._roots.items():
             for node in root.iter():
                 name = dom.tag(node)
-                if name == "a" and node.get("href") is not None:
-                    if message := self._dead(path, node.get("href")):
-                        found.append((path, Finding("dead link", message, node.get("href"), dom.anchor_of(node))))
+                if name == "a" and (href := node.get("href")) is not None and (message := self._dead(path, href)):
+                    found.append((path, Finding("dead link", message, href, dom.anchor_of(node))))
                 if name in FETCHING and (url := node.get(FETCHING[name])):
                     passive = name == "link" and set((node.get("rel") or "").split()) & PASSIVE_RELATIONS
                     if re.match(r"(?:[a-z]+:)?//", url) and not passive:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 
-from lxml.html import HtmlElement
-
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding, near
 from workflow.page.spacing import FULL, HAN
@@ -20,7 +18,11 @@ RULES = (
     ("half-width mark", re.compile(rf"(?<={H})[,;:!?]|(?<={H})\.(?!\w)|[,;:!?](?={H})"), "write a full-width mark beside Han"),
     ("half-width parenthesis", re.compile(rf"(?<={H})\s?\(|\)\s?(?={H})|\((?={H})|(?<={H})\)"), "write （）"),
     ("quotes", re.compile(rf"[“”‘’]|(?<={H})\"|\"(?={H})"), "write 「」"),
-    ("space at a full-width mark", re.compile(rf"(?<=[{MARKS}])[ \u00a0](?=\S)|(?<=\S)[ \u00a0](?=[{MARKS}])"), "no space beside a full-width mark"),
+    (
+        "space at a full-width mark",
+        re.compile(rf"(?<=[{MARKS}])[ \u00a0](?=\S)|(?<=\S)[ \u00a0](?=[{MARKS}])"),
+        "no space beside a full-width mark",
+    ),
     ("space between Han", re.compile(rf"(?<={H})[ \u00a0](?={H})"), "no space between Han and Han"),
     ("no space between Han and Latin", re.compile(rf"(?<={H})(?={L})|(?<={L})(?={H})"), "one space between Han and Latin or digits"),
     ("double space", re.compile(rf"(?<={H}) {{2,}}|  +(?={H})"), "one space"),
@@ -49,21 +51,27 @@ def source_findings(source: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def page_findings(root: HtmlElement) -> list[Finding]:
+def page_findings(root: dom.Element) -> list[Finding]:
     """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
     findings = []
     for block, language, text in _lines(root):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
-            findings.append(Finding("stray asterisks", f"“{near(text, match.start(), 12)}”: emphasis that did not become emphasis", match.group(), anchor))
+            findings.append(
+                Finding(
+                    "stray asterisks", f"“{near(text, match.start(), 12)}”: emphasis that did not become emphasis", match.group(), anchor
+                )
+            )
         if language != "zh":
             continue
         for check, pattern, cure in RULES:
             if match := pattern.search(text):
-                findings.append(Finding(check, f"“{near(text, match.start(), 12)}”: {cure}", text[max(0, match.start() - 4) : match.start()], anchor))
+                findings.append(
+                    Finding(check, f"“{near(text, match.start(), 12)}”: {cure}", text[max(0, match.start() - 4) : match.start()], anchor)
+                )
         for node in block.iter("em", "i"):
             if dom.block_of(node) is block:
-                findings.append(Finding("italics", f"“{node.text_content()}”: Chinese has no italics", node.text_content(), anchor))
+                findings.append(Finding("italics", f"“{dom.text_of(node)}”: Chinese has no italics", dom.text_of(node), anchor))
     return findings
 
 
@@ -84,13 +92,9 @@ def _own(node, language: str):
         name = dom.tag(child)
         if name in ("script", "style", "svg") or not name or (name == "a" and child.get("class") in ASIDE):
             pass
-        elif name in APART or (name in ("span", "strong", "sup") and child.get("class")):
+        elif name in APART or (name in ("span", "strong", "sup") and child.get("class")) or name in dom.BLOCKS:
             yield "\v"
-        elif name in dom.BLOCKS:
-            yield "\v"
-        elif name in dom.EXEMPT or name == "math":
-            yield "x"
-        elif child.get("lang") and dom.language(child) != language:
+        elif name in dom.EXEMPT or name == "math" or child.get("lang") and dom.language(child) != language:
             yield "x"
         elif name == "br":
             yield "\v"

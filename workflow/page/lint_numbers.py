@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from lxml.html import HtmlElement
-
 from workflow.derive.fact import Fact
 from workflow.page import dom
 from workflow.page.format import FORMATS, FormatError, Formatter, exact
@@ -40,14 +38,14 @@ class NumbersLint:
     literals: Literals
     words: Words
 
-    def check(self, root: HtmlElement) -> list[Finding]:
+    def check(self, root: dom.Element) -> list[Finding]:
         findings = []
         for node, around in dom.walk(root):
             if not around.exempt:
                 findings += self._element(node, around)
         return [*findings, *self._spliced(root), *self._declared(root)]
 
-    def _element(self, node: HtmlElement, around: dom.Around):
+    def _element(self, node: dom.Element, around: dom.Around):
         for text in dom.texts(node):
             if not around.covered:
                 yield from self._typed(text, around.language, node)
@@ -59,11 +57,18 @@ class NumbersLint:
                 for finding in self._typed(value, around.language, node):
                     yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
 
-    def _typed(self, text: str, language: str, node: HtmlElement):
+    def _typed(self, text: str, language: str, node: dom.Element):
         for match in DIGITS.finditer(text):
-            yield Finding("typed digit", f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared", match.group(), dom.anchor_of(node))
+            yield Finding(
+                "typed digit",
+                f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared",
+                match.group(),
+                dom.anchor_of(node),
+            )
         for word in self.words.numbers_in(text, language):
-            yield Finding("number word", f"“{word}” in “{near(text, text.find(word))}” is neither spliced nor declared", word, dom.anchor_of(node))
+            yield Finding(
+                "number word", f"“{word}” in “{near(text, text.find(word))}” is neither spliced nor declared", word, dom.anchor_of(node)
+            )
 
     def _times(self, node, text: str, language: str):
         """倍 belongs to a number that is spliced; the splice writes it."""
@@ -73,14 +78,21 @@ class NumbersLint:
         if text.lstrip(" \u00a0").startswith("倍") and _follows_splice(node, text):
             text = text.replace("倍", " ", 1)
         for match in TIMES_WORD.finditer(text):
-            yield Finding("number word", f"“倍” in “{near(text, match.start())}” does not follow a spliced number", "倍", dom.anchor_of(node))
+            yield Finding(
+                "number word", f"“倍” in “{near(text, match.start())}” does not follow a spliced number", "倍", dom.anchor_of(node)
+            )
 
     def _ranks(self, node, text: str, language: str):
         words = self.words.ranks_in(text, language)
         if not words or dom.block_of(node).xpath(".//*[@data-claim]"):
             return
         for word in words:
-            yield Finding("rank word", f"“{word}” in “{near(text, text.find(word))}” has no claim in its block and no mark of definition", word, dom.anchor_of(node))
+            yield Finding(
+                "rank word",
+                f"“{word}” in “{near(text, text.find(word))}” has no claim in its block and no mark of definition",
+                word,
+                dom.anchor_of(node),
+            )
 
     def _spliced(self, root):
         for node in root.xpath("//*[@data-key]"):
@@ -89,11 +101,16 @@ class NumbersLint:
                 yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], anchor)
                 continue
             facts = [self.lookup.fact(key) for key in keys]
-            shown = node.text_content() if dom.tag(node) != "meta" else node.get("content") or ""
+            shown = dom.text_of(node) if dom.tag(node) != "meta" else node.get("content") or ""
             if dom.tag(node) == "data":
                 yield from self._value(node, facts[0], language, shown, anchor)
             elif left := self._left_over(shown, facts, language):
-                yield Finding("typed digit", f"“{left}” in “{near(shown, shown.find(left))}” is none of the facts {', '.join(keys)} in {language}", left, anchor)
+                yield Finding(
+                    "typed digit",
+                    f"“{left}” in “{near(shown, shown.find(left))}” is none of the facts {', '.join(keys)} in {language}",
+                    left,
+                    anchor,
+                )
 
     def _value(self, node, fact: Fact, language: str, shown: str, anchor: str | None):
         if fact.missing:
@@ -104,7 +121,12 @@ class NumbersLint:
         if raw != expected:
             yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, anchor)
         if shown != self.formatter(fact, language) and shown not in self.renderings(fact, language):
-            yield Finding("spliced value", f"“{shown}” is not how {fact.key} is written in {language} ({self.formatter(fact, language)})", shown, anchor)
+            yield Finding(
+                "spliced value",
+                f"“{shown}” is not how {fact.key} is written in {language} ({self.formatter(fact, language)})",
+                shown,
+                anchor,
+            )
 
     def renderings(self, fact: Fact, language: str) -> set[str]:
         """Everything that a fact may look like in one language."""
@@ -123,7 +145,9 @@ class NumbersLint:
 
     def _left_over(self, shown: str, facts: list[Fact], language: str) -> str | None:
         """The first digits of a text that no rendering of its facts, and no declared literal, accounts for."""
-        known = {text for fact in facts for text in self.renderings(fact, language)} | {literal.text[language] for literal in self.literals.literals.values()}
+        known = {text for fact in facts for text in self.renderings(fact, language)} | {
+            literal.text[language] for literal in self.literals.literals.values()
+        }
         known |= {str(fact.value).strip() for fact in facts if isinstance(fact.value, str)} - {""}
         if "…" in shown and any(isinstance(fact.value, str) for fact in facts):
             return None  # a label cut short
@@ -142,7 +166,7 @@ class NumbersLint:
                 yield Finding("literal", f"data-def {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
 
 
-def _follows_splice(node: HtmlElement, text: str) -> bool:
+def _follows_splice(node: dom.Element, text: str) -> bool:
     """Whether a text of this element comes right after a spliced number."""
     if node.text and FREE_TIMES.sub("  ", node.text) == text:
         before = node.getprevious() if node.getprevious() is None or not (node.getprevious().tail or "").strip() else None

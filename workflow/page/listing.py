@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
 
+import yaml
+
 from workflow.page.routes import ASSETS, RESERVED, routes
 from workflow.plan import Plan
 
 
 def plate_ids(templates: Path) -> list[str]:
     """Plates that the English sections show, in page order; read from the front matter alone."""
-    import yaml
-
     found: dict[str, None] = {}
     for path in sorted((templates / "content" / "en").glob("*.md")):
         parts = path.read_text("utf8").split("---\n", 2)
@@ -30,5 +30,3 @@ def site_files(plan: Plan, site: str = "site") -> list[str]:
         measured = [PurePosixPath(path).name for path in plan.kept(name)]
         files += routes(name, plan.lead).files(measured, plates)
     return sorted(f"{site}/{file}" for file in files)
-
-

@@ -36,7 +36,7 @@ class Literals:
     """Definition id -> why a word of rank states a definition there."""
 
     @classmethod
-    def load(cls, templates: Path = TEMPLATES) -> "Literals":
+    def load(cls, templates: Path = TEMPLATES) -> Literals:
         """`literals.yaml` and `literals/*.yaml`. Raises PageError on an entry without text or reason, or an id given twice."""
         literals, definitions, problems = {}, {}, []
         for file, section, name, entry in _entries(templates):
@@ -67,7 +67,9 @@ def _entries(templates: Path) -> Iterator[tuple[Path, str, str, object]]:
         data = load_yaml(file, templates.parent) or {}
         for section in data:
             if section not in ("literals", "definitions"):
-                raise PageError.at(str(file.relative_to(templates.parent)), 0, f"unknown section `{section}`; there are: literals, definitions", "literals")
+                raise PageError.at(
+                    str(file.relative_to(templates.parent)), 0, f"unknown section `{section}`; there are: literals, definitions", "literals"
+                )
             for name, entry in (data[section] or {}).items():
                 yield file, section, str(name), entry
 
@@ -78,4 +80,6 @@ def load_yaml(path: Path, root: Path):
         return yaml.load(path.read_text("utf8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        raise PageError.at(str(path.relative_to(root)), mark.line + 1 if mark else 0, f"not valid YAML: {getattr(error, 'problem', error)}", "yaml") from None
+        raise PageError.at(
+            str(path.relative_to(root)), mark.line + 1 if mark else 0, f"not valid YAML: {getattr(error, 'problem', error)}", "yaml"
+        ) from None

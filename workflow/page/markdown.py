@@ -49,7 +49,9 @@ class MdBlock:
     @property
     def text(self) -> str:
         """Words of the block, without code and formulas."""
-        return "\n".join("".join(child.content for child in inline.children or () if child.type in ("text", "softbreak")) for inline in self.inlines())
+        return "\n".join(
+            "".join(child.content for child in inline.children or () if child.type in ("text", "softbreak")) for inline in self.inlines()
+        )
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -76,7 +78,12 @@ class Markdown:
     def __init__(self):
         md = MarkdownIt("commonmark", {"html": False}).enable("table")
         md.use(attrs_block_plugin).use(footnote_plugin).use(cjk_friendly)
-        md.use(dollarmath_plugin, allow_space=False, allow_digits=False, renderer=lambda source, options: formula(source, options["display_mode"]))
+        md.use(
+            dollarmath_plugin,
+            allow_space=False,
+            allow_digits=False,
+            renderer=lambda source, options: formula(source, options["display_mode"]),
+        )
         for box in BOXES:
             md.use(container_plugin, box, render=_box)
         for name, rule in RULES.items():
@@ -138,7 +145,7 @@ def _table_close(self, tokens, index, options, env):
 
 
 def _th_open(self, tokens, index, options, env):
-    return f"<th scope=\"col\"{_attributes(tokens[index], **{'class': _align(tokens[index])})}>"
+    return f'<th scope="col"{_attributes(tokens[index], **{"class": _align(tokens[index])})}>'
 
 
 def _first_cell(tokens, index) -> bool:

@@ -52,9 +52,16 @@ def splice(text: str, file: str, values: Values, formatter: Formatter) -> Splice
     new = MARKER.sub(fill, text)
     for start, end, _ in regions:
         bare = CODE.sub(_blank, MARKER.sub(_blank, text[start:end]))
-        problems += [Problem(file, line(start + found.start()), "typed digit", f"“{found.group()}” in a guarded region is not spliced") for found in re.finditer(r"\d[\d.,]*", bare)]
+        problems += [
+            Problem(file, line(start + found.start()), "typed digit", f"“{found.group()}” in a guarded region is not spliced")
+            for found in re.finditer(r"\d[\d.,]*", bare)
+        ]
     matched = {match.start() for pattern in (MARKER, GUARD) for match in pattern.finditer(text)}
-    problems += [Problem(file, line(found.start()), "splice", f"{found.group()} does not close") for found in OPEN.finditer(text) if found.start() not in matched]
+    problems += [
+        Problem(file, line(found.start()), "splice", f"{found.group()} does not close")
+        for found in OPEN.finditer(text)
+        if found.start() not in matched
+    ]
     return Spliced(new, tuple(sorted(problems)), len(MARKER.findall(text)))
 
 

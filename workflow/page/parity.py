@@ -19,6 +19,7 @@ from workflow.page.splice import Choice, Context, Session
 from workflow.page.strings import Strings
 from workflow.page.words import Words
 
+
 def choices(section: Section) -> list[tuple[str, Choice]]:
     """Every way a section can speak that must be compared."""
     verdicts = VERDICTS if any(True for _ in claims(section.tree)) else VERDICTS[:1]
@@ -34,7 +35,10 @@ def compare(english: Section, chinese: Section, contexts: dict[str, Context], wo
         if getattr(english, name) != getattr(chinese, name)
     ]
     for name, choice in choices(english):
-        twins = {language: document(section, contexts[language], choice, render=False) for language, section in (("en", english), ("zh", chinese))}
+        twins = {
+            language: document(section, contexts[language], choice, render=False)
+            for language, section in (("en", english), ("zh", chinese))
+        }
         problems += _blocks(english, chinese, twins, name, words)
         for language, section in (("en", english), ("zh", chinese)):
             problems += [problem for block in twins[language] for problem in _typed(section, block, language, name, words)]
@@ -47,7 +51,12 @@ def _typed(section: Section, block: DocBlock, language: str, variant: str, words
     found = [("typed digit", digits) for digits in DIGITS.findall(block.text)]
     found += [("number word", word) for word in words.numbers_in(block.text, language)]
     return [
-        Problem(section.file, section.line_with(text, block.id) or line, check, f"“{text}” in block {block.id} ({variant}) is neither spliced nor declared")
+        Problem(
+            section.file,
+            section.line_with(text, block.id) or line,
+            check,
+            f"“{text}” in block {block.id} ({variant}) is neither spliced nor declared",
+        )
         for check, text in found
     ]
 
@@ -61,7 +70,9 @@ def _blocks(english: Section, chinese: Section, twins: dict[str, list[DocBlock]]
     order = {language: [name for name in tables[language] if name in tables["en"].keys() & tables["zh"].keys()] for language in tables}
     if order["en"] != order["zh"]:
         first = next(a for a, b in zip(order["en"], order["zh"]) if a != b)
-        problems.append(Problem(chinese.file, chinese.line_of(first), "parity", f"blocks stand in another order, from {first} on ({variant})"))
+        problems.append(
+            Problem(chinese.file, chinese.line_of(first), "parity", f"blocks stand in another order, from {first} on ({variant})")
+        )
     for name in order["en"]:
         problems += _block(tables["en"][name], tables["zh"][name], chinese, variant, words)
     return problems
@@ -73,11 +84,21 @@ def _block(en: DocBlock, zh: DocBlock, section: Section, variant: str, words: Wo
     if differs := _differences(en.signature, zh.signature):
         problems.append(Problem(section.file, line, "parity", f"block {en.id} ({variant}): {differs}"))
     classes = words.parity_classes(bool(en.claims or zh.claims))
-    found = {language: {name: word for name, word in words.classes_in(block.text, language).items() if name in classes} for language, block in (("en", en), ("zh", zh))}
+    found = {
+        language: {name: word for name, word in words.classes_in(block.text, language).items() if name in classes}
+        for language, block in (("en", en), ("zh", zh))
+    }
     for here, there in (("en", "zh"), ("zh", "en")):
         for name in found[here].keys() - found[there].keys():
             wanted = ", ".join(words.of_class(name, there))
-            problems.append(Problem(section.file, line, "parity", f"block {en.id} ({variant}): {here} says “{found[here][name]}”, {there} says none of {wanted}"))
+            problems.append(
+                Problem(
+                    section.file,
+                    line,
+                    "parity",
+                    f"block {en.id} ({variant}): {here} says “{found[here][name]}”, {there} says none of {wanted}",
+                )
+            )
     return problems
 
 
@@ -85,7 +106,10 @@ def _differences(en: Counter, zh: Counter) -> str:
     parts = []
     for language, more, less in (("en", en, zh), ("zh", zh, en)):
         if extra := more - less:
-            parts.append(f"only in {language}: " + ", ".join(f"{name}" + (f" ×{count}" if count > 1 else "") for name, count in sorted(extra.items())))
+            parts.append(
+                f"only in {language}: "
+                + ", ".join(f"{name}" + (f" ×{count}" if count > 1 else "") for name, count in sorted(extra.items()))
+            )
     return "; ".join(parts)
 
 
@@ -121,7 +145,14 @@ def _strings(path: str, texts: dict[str, str], file: str, contexts: dict[str, Co
             text = CODE.sub(" ", MARK.sub(" ", text))
             found[language] = words.classes_in(text, language)
             for typed in (*DIGITS.findall(text), *words.numbers_in(text, language)):
-                problems.append(Problem(file, 0, "typed digit" if typed[0].isdigit() else "number word", f"{path} ({verdict}, {language}): “{typed}” is neither spliced nor declared"))
+                problems.append(
+                    Problem(
+                        file,
+                        0,
+                        "typed digit" if typed[0].isdigit() else "number word",
+                        f"{path} ({verdict}, {language}): “{typed}” is neither spliced nor declared",
+                    )
+                )
         if differs := _differences(signatures["en"], signatures["zh"]):
             problems.append(Problem(file, 0, "parity", f"{path} ({verdict}): {differs}"))
         if section == "plates" and ".labels." not in path:
@@ -129,5 +160,7 @@ def _strings(path: str, texts: dict[str, str], file: str, contexts: dict[str, Co
             for here, there in (("en", "zh"), ("zh", "en")):
                 for name in sorted((found[here].keys() - found[there].keys()) & classes):
                     wanted = ", ".join(words.of_class(name, there))
-                    problems.append(Problem(file, 0, "parity", f"{path} ({verdict}): {here} says “{found[here][name]}”, {there} says none of {wanted}"))
+                    problems.append(
+                        Problem(file, 0, "parity", f"{path} ({verdict}): {here} says “{found[here][name]}”, {there} says none of {wanted}")
+                    )
     return problems

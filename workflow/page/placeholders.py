@@ -7,9 +7,9 @@ bold, tables, code spans and titles; one pass over the finished HTML turns them 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
-from typing import Callable
 
 START, END = "\ue000", "\ue001"
 DIGIT = 0xE010

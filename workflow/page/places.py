@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from lxml.html import HtmlElement
-
 from workflow.page import dom
 
 
-def places(root: HtmlElement) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def places(root: dom.Element) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Fact key -> ids of the blocks that show it, and claim key -> ids of the blocks that it words; in page order."""
     facts, claims = defaultdict(dict), defaultdict(dict)
     for node in root.xpath("//*[@data-key or @data-claim]"):

@@ -14,7 +14,7 @@ from workflow.figures.fill import StringsError, fill, standalone
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
-from workflow.page.splice import PLATE_WORDS, Context
+from workflow.page.splice import PLATE_WORDS, Context, data_element
 from workflow.page.strings import Strings
 
 
@@ -34,7 +34,7 @@ class Drawing:
     missing: tuple[str, ...] = ()
 
     @classmethod
-    def load_all(cls, folder: Path, plates: Iterable[str]) -> dict[str, "Drawing"]:
+    def load_all(cls, folder: Path, plates: Iterable[str]) -> dict[str, Drawing]:
         """The drawings of `index.json`. Raises PageError when the figures were not built or a plate is not among them."""
         file = folder / "index.json"
         if not file.exists():
@@ -45,10 +45,21 @@ class Drawing:
         return {plate: cls._of(folder, plate, index[plate]) for plate in plates}
 
     @classmethod
-    def _of(cls, folder: Path, plate: str, record: dict) -> "Drawing":
+    def _of(cls, folder: Path, plate: str, record: dict) -> Drawing:
         missing = tuple((record.get("missing") or {}).get("keys", ()))
         svg, narrow = ((folder / record[name]).read_text("utf8") if record.get(name) else None for name in ("file", "narrow"))
-        return cls(plate, record["claim"], bool(record["wide"]), record["code"], tuple(record["keys"]), tuple(record["sources"]), record["table"], svg, narrow, missing)
+        return cls(
+            plate,
+            record["claim"],
+            bool(record["wide"]),
+            record["code"],
+            tuple(record["keys"]),
+            tuple(record["sources"]),
+            record["table"],
+            svg,
+            narrow,
+            missing,
+        )
 
 
 @dataclass
@@ -67,7 +78,11 @@ class Plates:
         return self.strings.files["plates"]
 
     def ui(self, name: str) -> str:
-        return inline(parse(self.strings.leaf("ui", "plate", name, language=self.context.language), self.strings.files["ui"]), self.context, self.strings.files["ui"])
+        return inline(
+            parse(self.strings.leaf("ui", "plate", name, language=self.context.language), self.strings.files["ui"]),
+            self.context,
+            self.strings.files["ui"],
+        )
 
     def verdict(self, drawing: Drawing) -> str:
         claim = self.context.lookup.values.claims.get(drawing.claim)
@@ -92,7 +107,15 @@ class Plates:
             values = self.context.lookup.values
             (title, title_keys), (alt, alt_keys) = (self.plain(self.text(drawing, part)) for part in ("title", "alt"))
             try:
-                svg = fill(source, self.context.language, self.strings.section("plates"), values, self.context.formatter.bound(self.context.language), title, alt)
+                svg = fill(
+                    source,
+                    self.context.language,
+                    self.strings.section("plates"),
+                    values,
+                    self.context.formatter.bound(self.context.language),
+                    title,
+                    alt,
+                )
             except StringsError as error:
                 raise PageError.at(self.file, 0, str(error), "plates") from None
             self._filled[plate, width] = _keyed(_keyed(svg, "title", title_keys), "desc", alt_keys)
@@ -126,7 +149,11 @@ class Plates:
             return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
         narrow = f'<div class="plate-narrow">{self.svg(plate, "narrow")}</div>' if drawing.narrow else ""
         art = f'<div class="plate-art{"" if narrow else " single"}"><div class="plate-wide">{self.svg(plate)}</div>{narrow}</div>'
-        table = f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>' if drawing.table else ""
+        table = (
+            f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>'
+            if drawing.table
+            else ""
+        )
         return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
 
     def _reason(self, key: str) -> str:
@@ -147,7 +174,12 @@ class Plates:
             return ""
         head = "".join(f'<th scope="col">{self._cell(plate, column)}</th>' for column in table["columns"])
         body = "".join(
-            "<tr>" + "".join(f'<th scope="row">{self._cell(plate, cell)}</th>' if at == 0 else f'<td class="right">{self._cell(plate, cell)}</td>' for at, cell in enumerate(row)) + "</tr>\n"
+            "<tr>"
+            + "".join(
+                f'<th scope="row">{self._cell(plate, cell)}</th>' if at == 0 else f'<td class="right">{self._cell(plate, cell)}</td>'
+                for at, cell in enumerate(row)
+            )
+            + "</tr>\n"
             for row in table["rows"]
         )
         name = f"{'table' if framed else 'data'}-{plate}"
@@ -161,7 +193,8 @@ class Plates:
         if cell is None:
             return '<span class="none">–</span>'
         if "key" in cell:
-            return self.inline('{{ n("%s") }}' % cell["key"])
+            fact = self.context.lookup.fact(cell["key"])
+            return data_element(fact, self.context.formatter(fact, self.context.language))
         if "label" in cell:
             return self.inline(self.strings.leaf("plates", plate, "labels", cell["label"], language=self.context.language))
         return f'<span data-lit="axis">{escape(cell["lit"], quote=False)}</span>'

@@ -33,7 +33,7 @@ class Run:
     rows: int
 
     @classmethod
-    def of(cls, file: str, manifest: dict) -> "Run":
+    def of(cls, file: str, manifest: dict) -> Run:
         machine, versions = manifest.get("machine") or {}, manifest.get("versions") or {}
         return cls(
             file,
@@ -79,4 +79,11 @@ def card(fact: Fact, formatter: Formatter, language: str) -> dict:
 
 def run_card(run: Run) -> dict:
     """Short keys, one record a CSV that the page's numbers rest on."""
-    return {"h": run.sha256, "q": run.command, "g": run.commit[:12] + ("+" if run.dirty else ""), "m": run.machine, "w": run.versions, "d": run.end}
+    return {
+        "h": run.sha256,
+        "q": run.command,
+        "g": run.commit[:12] + ("+" if run.dirty else ""),
+        "m": run.machine,
+        "w": run.versions,
+        "d": run.end,
+    }

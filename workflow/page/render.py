@@ -9,7 +9,6 @@ from functools import cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from lxml.html import HtmlElement
 from markupsafe import Markup
 
 from workflow.derive.values import Values
@@ -17,7 +16,6 @@ from workflow.page import dom, guarantees, ledger, lint_chinese, parity
 from workflow.page.closes import ClosesError, Equation, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
-from workflow.page.dialect import parse
 from workflow.page.document import document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.format import Formatter
@@ -27,12 +25,11 @@ from workflow.page.lookup import Lookup, count_fact
 from workflow.page.places import places
 from workflow.page.plates import Drawing, Plates
 from workflow.page.provenance import card, run_card, runs
-from workflow.page.routes import LANGUAGES, Routes
-from workflow.page.splice import Choice, Context, data_element
+from workflow.page.routes import LANGUAGES, Routes, relative
+from workflow.page.splice import AS_MEASURED, Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.view import NumbersView, PageView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
-
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
 """Counts of a page that stand on the page itself: filled in when everything else is there to be counted."""
@@ -49,12 +46,20 @@ class Sources:
     words: Words
 
     @classmethod
-    def load(cls, templates: Path = TEMPLATES) -> "Sources":
-        return cls(templates, Content.load(templates), Strings.load(templates), Literals.load(templates), Words.load(templates / "words.yaml"))
+    def load(cls, templates: Path = TEMPLATES) -> Sources:
+        return cls(
+            templates, Content.load(templates), Strings.load(templates), Literals.load(templates), Words.load(templates / "words.yaml")
+        )
 
     @cached_property
     def jinja(self) -> Environment:
-        return Environment(loader=FileSystemLoader(self.templates), autoescape=True, undefined=StrictUndefined, trim_blocks=False, keep_trailing_newline=True)
+        return Environment(
+            loader=FileSystemLoader(self.templates),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=False,
+            keep_trailing_newline=True,
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,7 @@ class Page:
     path: str
     language: str
     html: str
-    root: HtmlElement
+    root: dom.Element
     """The page parsed, for checks."""
     coverage: Coverage
     sections: dict[str, Section]
@@ -88,7 +93,12 @@ class Page:
         slug, block = self._place(finding.anchor)
         if section := self.sections.get(slug):
             return Problem(section.file, section.line_with(finding.text.strip(), block), finding.check, finding.message)
-        return Problem(f"templates/{self.template}", 0, finding.check, f"{finding.message} ({self.path}{'#' + finding.anchor if finding.anchor else ''})")
+        return Problem(
+            f"templates/{self.template}",
+            0,
+            finding.check,
+            f"{finding.message} ({self.path}{'#' + finding.anchor if finding.anchor else ''})",
+        )
 
     def _place(self, anchor: str | None) -> tuple[str, str | None]:
         """The section and the block of an id."""
@@ -109,8 +119,13 @@ class Builder:
         content = sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
         plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
-        own = {f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page") for slug, number in numbers.items()}
-        own |= {f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()}
+        own = {
+            f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page")
+            for slug, number in numbers.items()
+        }
+        own |= {
+            f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()
+        }
         self.lookup = Lookup(campaign.values, own | EMPTY.facts())
         self.drawings = Drawing.load_all(campaign.figures, plates)
         formatter = Formatter(sources.words, names=sources.strings.section("values"))
@@ -188,11 +203,13 @@ class Builder:
 
     def _section(self, section: Section, context: Context) -> SectionView:
         missing = self._missing(section)
-        title = Markup(inline(section.title_tree, context, section.file, Choice(verdict="missing") if missing else Choice()))
+        title = Markup(inline(section.title_tree, context, section.file, Choice(verdict="missing") if missing else AS_MEASURED))
         blocks = document(section, context, Choice(absent=bool(missing)))
         reasons = tuple((key, self.lookup.fact(key).reason) for key in missing)
         if missing and not blocks:
-            raise PageError.at(section.file, 1, f"{missing[0]} is missing in {self.campaign.name} and the section has no absent block", "absent")
+            raise PageError.at(
+                section.file, 1, f"{missing[0]} is missing in {self.campaign.name} and the section has no absent block", "absent"
+            )
         html = Markup("\n".join(block.html for block in blocks))
         return SectionView(section.slug, context.sections[section.slug], title, html, bool(missing), reasons)
 
@@ -204,7 +221,7 @@ class Builder:
             "path": path,
             "kind": kind,
             "runs": tuple(runs(campaign.values).values()),
-            "campaigns": tuple((name, PageView.to(_At(path), other.report(language))) for name, other in campaign.others),
+            "campaigns": tuple((name, relative(other.report(language), path)) for name, other in campaign.others),
             "site_url": campaign.site_url,
         }
 
@@ -239,7 +256,7 @@ class Builder:
         here, claims_here = found[language]
         keys = set(self.campaign.values.facts) | {key for key in self.lookup.own if not key.startswith("page.")}
         base = self._view(language, "numbers")
-        report = PageView.to(_At(base["path"]), routes.report(language))
+        report = relative(routes.report(language), base["path"])
         view = NumbersView(
             context,
             **base,
@@ -275,11 +292,6 @@ class Builder:
         return _Collecting(self.problems)
 
 
-@dataclass(frozen=True)
-class _At:
-    path: str
-
-
 class _Collecting:
     """Collects the problems of a PageError and goes on."""
 
@@ -294,5 +306,3 @@ class _Collecting:
             self._problems += error.problems
             return True
         return False
-
-

@@ -43,7 +43,9 @@ def build(plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str =
 def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: str, result: Result) -> list[Page]:
     here, values_file = routes(name, plan.lead), folder / name / "values.json"
     if not values_file.exists():
-        raise PageError.at(str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`")
+        raise PageError.at(
+            str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`"
+        )
     others = tuple((other, routes(other, plan.lead)) for other in plan.names)
     builder = Builder(sources, Campaign(name, here, Values.load(values_file), folder / name / "figures", others, site_url))
     builder.check_sources()
@@ -58,7 +60,9 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         builder.problems += error.problems
     result.files[f"{here.prefix}values.json"] = values_file.read_bytes()
     claims = folder / name / "claims.json"
-    result.files[f"{here.prefix}claims.json"] = claims.read_bytes() if claims.exists() else json.dumps(builder.campaign.values.claims_json(), indent=1).encode()
+    result.files[f"{here.prefix}claims.json"] = (
+        claims.read_bytes() if claims.exists() else json.dumps(builder.campaign.values.claims_json(), indent=1).encode()
+    )
     for path in map(Path, plan.kept(name)):
         result.files[here.data(path.name)] = (plan.root / path).read_bytes()
     result.problems += builder.problems

@@ -42,6 +42,8 @@ def space_splices(text: str, vault: Vault) -> str:
         left = text[start - len(before) - 1 : start - len(before)]
         after = " " if text[end : end + 1] == " " else ""
         right = text[end + len(after) : end + len(after) + 1]
-        parts.append(text[at : start - len(before)] + gap(left, splice.text[0], before) + match.group() + gap(splice.text[-1], right, after))
+        parts.append(
+            text[at : start - len(before)] + gap(left, splice.text[0], before) + match.group() + gap(splice.text[-1], right, after)
+        )
         at = end + len(after)
     return "".join(parts) + text[at:]

@@ -68,13 +68,17 @@ def data_element(fact: Fact, text: str, kind: str = "number") -> str:
     return f'<data class="{form}{status}" value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
 
 
+AS_MEASURED = Choice()
+"""The verdicts of the campaign: what is published."""
+
+
 @dataclass
 class Session:
     """One document on its way to text with placeholders."""
 
     context: Context
     file: str
-    choice: Choice = Choice()
+    choice: Choice = AS_MEASURED
     vault: Vault = field(default_factory=Vault)
     problems: list[Problem] = field(default_factory=list)
 
@@ -103,7 +107,9 @@ class Session:
         if block.tag == "only":
             return self._nodes(block.body) if self.choice.every_campaign or block.name == self.context.campaign else ""
         if block.name not in self.context.literals.definitions:
-            return self._problem(block.line, f"definition {block.name!r} is not declared in templates/literals.yaml or templates/literals/*.yaml")
+            return self._problem(
+                block.line, f"definition {block.name!r} is not declared in templates/literals.yaml or templates/literals/*.yaml"
+            )
         return self._wrapped(self._nodes(block.body), "define", block.name, f'data-def="{escape(block.name)}"', "")
 
     def _claim(self, node: Claim) -> str:
@@ -142,7 +148,9 @@ class Session:
         if fact.missing and self.choice.hypothetical:
             return Fact(key, 1, kind="count", reason="hypothetical")
         if fact.missing:
-            raise FormatError(f"{key} is missing in campaign {self.context.campaign} ({fact.reason}); name it in `needs`, or say it inside a claim that it decides")
+            raise FormatError(
+                f"{key} is missing in campaign {self.context.campaign} ({fact.reason}); name it in `needs`, or say it inside a claim that it decides"
+            )
         return fact
 
     def _data(self, fact: Fact, text: str, kind: str = "number") -> Splice:
@@ -188,7 +196,9 @@ class Session:
 
     def _ref(self, plate: str):
         number = self._known(self.context.plates, plate, "plate")
-        yield self._numbered(PLATE_WORDS[self.context.language], f"plate.{plate}", number, f"plate-{plate}", plate not in self.context.unlinked)
+        yield self._numbered(
+            PLATE_WORDS[self.context.language], f"plate.{plate}", number, f"plate-{plate}", plate not in self.context.unlinked
+        )
 
     def _known(self, table: dict, name: str, what: str):
         if name not in table:

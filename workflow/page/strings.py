@@ -21,7 +21,7 @@ class Strings:
     """Section -> file that holds it, for messages."""
 
     @classmethod
-    def load(cls, templates: Path = TEMPLATES) -> "Strings":
+    def load(cls, templates: Path = TEMPLATES) -> Strings:
         root = templates.parent
         file = templates / "strings.yaml"
         data = load_yaml(file, root) or {}

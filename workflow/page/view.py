@@ -8,8 +8,9 @@ from html import escape
 
 from markupsafe import Markup
 
-from workflow.page.dialect import parse
+from workflow.page.dialect import parse, uses
 from workflow.page.document import inline, plain
+from workflow.page.guarantees import keys_of
 from workflow.page.provenance import Run
 from workflow.page.routes import LANG, LANGUAGES, Routes, relative
 from workflow.page.splice import Context
@@ -159,7 +160,7 @@ class FractionView:
 @dataclass(frozen=True)
 class ReportView(PageView):
     sections: tuple[SectionView, ...] = ()
-    cards: Markup = Markup("{}")
+    cards: Markup | None = None
 
     SPEC = ("model", "machine", "software", "load", "noise", "when")
 
@@ -182,13 +183,10 @@ class ReportView(PageView):
 
     def _when(self) -> Markup:
         starts, commits = sorted(run.start for run in self.runs if run.start), sorted({run.commit[:7] for run in self.runs if run.commit})
-        day = f"<time datetime=\"{escape(starts[0])}\">{escape(starts[0][:10])}</time>" if starts else ""
+        day = f'<time datetime="{escape(starts[0])}">{escape(starts[0][:10])}</time>' if starts else ""
         return Markup(" · ".join([day, *(f"<code>{escape(commit)}</code>" for commit in commits[:2])]).strip(" ·"))
 
     def _has(self, *texts: str) -> bool:
-        from workflow.page.dialect import uses
-        from workflow.page.guarantees import keys_of
-
         keys = [key for text in texts for use in uses(parse(text, "")) for key in keys_of(use)]
         return all(self.context.lookup.known(key) and not self.context.lookup.fact(key).missing for key in keys)
 
@@ -208,7 +206,9 @@ class ReportView(PageView):
             suffix = "" if name == "best" else "_factor"
             labels = [self.ui(f"fraction.{part}{suffix}") for part in ("numerator", "denominator", "result")]
             top, bottom, whole = (self.splice(part) + self._unit(key) for part, key in zip(parts, keys))
-            runs.append(FractionView(name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2]))
+            runs.append(
+                FractionView(name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2])
+            )
         return runs
 
     def _unit(self, key: str) -> Markup:
@@ -230,7 +230,12 @@ class ReportView(PageView):
                     {
                         "@type": "Dataset",
                         "name": run.file,
-                        "distribution": {"@type": "DataDownload", "contentUrl": f"{self.root}data/{run.file}", "encodingFormat": "text/csv", "sha256": run.sha256},
+                        "distribution": {
+                            "@type": "DataDownload",
+                            "contentUrl": f"{self.root}data/{run.file}",
+                            "encodingFormat": "text/csv",
+                            "sha256": run.sha256,
+                        },
                     }
                     for run in self.runs
                 ],

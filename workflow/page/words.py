@@ -31,7 +31,7 @@ class Words:
     data: dict
 
     @classmethod
-    def load(cls, path: Path = TEMPLATES / "words.yaml") -> "Words":
+    def load(cls, path: Path = TEMPLATES / "words.yaml") -> Words:
         data = yaml.safe_load(path.read_text("utf8"))
         for name in ("cardinal", "ordinal", "numbers", "ranks", "directions"):
             if name not in data:
@@ -55,7 +55,8 @@ class Words:
         return {
             "en": english(numbers["en"]),
             "zh": re.compile(
-                rf"第(?!一(?![{digits}]))[一{digits}]+|[一{digits}]+分之[一{digits}]+|{several}(?=[{classifiers}])|" + "|".join(numbers["zh"])
+                rf"第(?!一(?![{digits}]))[一{digits}]+|[一{digits}]+分之[一{digits}]+|{several}(?=[{classifiers}])|"
+                + "|".join(numbers["zh"])
             ),
         }
 
