@@ -15,6 +15,7 @@ import yaml
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
 from workflow.page.site import build, write
+from workflow.page.words import TEMPLATES
 from workflow.plan import ROOT, Plan, PlanError
 
 
@@ -46,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
             print("\n".join(site_files(plan, str(options.site))))
             return 0
         start = time.perf_counter()
-        result = build(plan, options.build, site_url=config.get("site_url") or "")
+        result = build(plan, options.build, TEMPLATES, config.get("site_url") or "")
     except (PageError, PlanError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

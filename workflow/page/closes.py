@@ -83,6 +83,16 @@ def _atom(tokens: list[str], value) -> tuple[Decimal, list[str]]:
     raise ClosesError(f"closes: unexpected {head!r}")
 
 
+def holds(equation: Equation, fact) -> bool:
+    """Whether the unrounded values satisfy the equation."""
+    truth = exact(fact(equation.result).value)
+    return abs(_unrounded(equation, fact) - truth) <= max(abs(truth), Decimal(1)) * Decimal("1e-6")
+
+
+def _unrounded(equation: Equation, fact) -> Decimal:
+    return equation.evaluate(lambda key: exact(fact(key).value))
+
+
 def closed(equation: Equation, formatter: Formatter, fact) -> bool:
     """Whether the shown terms give the shown result."""
     result = fact(equation.result)
@@ -99,12 +109,9 @@ def widen(formatter: Formatter, equations: list[Equation], fact) -> Formatter:
     does not hold for the unrounded values, or not within four more digits.
     """
     for equation in equations:
-        unrounded = equation.evaluate(lambda key: exact(fact(key).value))
-        truth = exact(fact(equation.result).value)
-        if abs(unrounded - truth) > max(abs(truth), Decimal(1)) * Decimal("1e-6"):
-            raise ClosesError(
-                f"closes: {equation.text!r} does not hold: the right side is {float(unrounded):.6g}, the left {float(truth):.6g}"
-            )
+        if not holds(equation, fact):
+            right, left = float(_unrounded(equation, fact)), float(fact(equation.result).value)
+            raise ClosesError(f"closes: {equation.text!r} does not hold: the right side is {right:.6g}, the left {left:.6g}")
         for _ in range(MOST_EXTRA + 1):
             if closed(equation, formatter, fact):
                 break

@@ -65,9 +65,10 @@ def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places:
 
 
 def _cell(cell, lookup: Lookup) -> dict:
-    """`href` is empty for files that are not measured (thresholds, manifests)."""
+    """`href` is empty for files that are not on the site (thresholds)."""
+    published = cell.file.replace(".manifest.json", ".csv") in lookup.values.runs
     return {
-        "href": f"data/{cell.file}" if cell.file in lookup.values.runs else "",
+        "href": f"data/{cell.file}" if published else "",
         "file": cell.file,
         "row": cell.row,
         "column": cell.column,

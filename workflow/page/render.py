@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workflow.derive.values import Values
 from workflow.page import dom, guarantees, ledger, lint_chinese, parity
-from workflow.page.closes import ClosesError, Equation, widen
+from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.document import document, inline
@@ -33,6 +33,14 @@ from workflow.page.words import TEMPLATES, Words
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
 """Counts of a page that stand on the page itself: filled in when everything else is there to be counted."""
+
+
+MASTHEAD = (
+    "prologue.best.throughput = prologue.best.accepted_per_step / prologue.best.step_ms * 1000",
+    "prologue.win.ratio = prologue.win.accept_factor / prologue.win.step_growth",
+    "prologue.loss.ratio = prologue.loss.accept_factor / prologue.loss.step_growth",
+)
+"""What the fractions of the masthead show; digits are added where the data satisfy the equation and the default digits would not."""
 
 
 @dataclass(frozen=True)
@@ -158,13 +166,12 @@ class Builder:
 
     def widen(self) -> None:
         """Digits that the declared equations need, the same on the whole page."""
-        equations: list[Equation] = []
+        equations = [equation for text in MASTHEAD if self._present(equation := Equation.parse(text)) and holds(equation, self.lookup.fact)]
         for section in self.sources.content.sections["en"]:
             for equation in section.equations:
-                known = [key for key in (equation.result, *equation.terms) if self.lookup.known(key)]
-                if len(known) < len(equation.terms) + 1:
+                if not all(self.lookup.known(key) for key in (equation.result, *equation.terms)):
                     self.problems.append(Problem(section.file, 1, "closes", f"{equation.text!r} uses a key that no fact has"))
-                elif not any(self.lookup.fact(key).missing for key in known):
+                elif self._present(equation):
                     equations.append(equation)
         try:
             formatter = widen(self.contexts["en"].formatter, equations, self.lookup.fact)
@@ -172,6 +179,9 @@ class Builder:
             self.problems.append(Problem("templates/content", 0, "closes", str(error)))
             return
         self.contexts = {language: replace(context, formatter=formatter) for language, context in self.contexts.items()}
+
+    def _present(self, equation: Equation) -> bool:
+        return not any(not self.lookup.known(key) or self.lookup.fact(key).missing for key in (equation.result, *equation.terms))
 
     # pages
 

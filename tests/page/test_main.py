@@ -1,0 +1,72 @@
+"""`python -m workflow.page`: exit codes and one-line errors."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.page.campaign import Workspace
+from workflow.page import __main__ as command
+from workflow.page import words
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A workspace that the command takes for the repository."""
+    space = Workspace.make(tmp_path / "house")
+    config = space.root / "workflow/config.yaml"
+    config.write_text(yaml.safe_dump({"campaigns": ["local"], "lead": "local"}))
+    monkeypatch.setattr(command, "ROOT", space.root)
+    monkeypatch.setattr(command, "TEMPLATES", space.root / "templates")
+    return space
+
+
+def run(house, *more):
+    options = [
+        "--build",
+        str(house.root / "build"),
+        "--site",
+        str(house.root / "site"),
+        "--config",
+        str(house.root / "workflow/config.yaml"),
+    ]
+    return command.main([*options, *more])
+
+
+def test_builds_lists_and_logs(house, capsys):
+    assert run(house) == 0
+    assert "index.html: " in capsys.readouterr().out
+    assert run(house, "--list") == 0
+    listed = capsys.readouterr().out.split()
+    assert all(Path(name).is_file() for name in listed)
+
+
+def test_a_finding_writes_nothing_and_exits_1(house, capsys):
+    house.edit("content/en/01-window.md", "- first", "- 3 boots")
+    assert run(house) == 1
+    assert "templates/content/en/01-window.md:" in capsys.readouterr().err
+    assert not (house.root / "site").exists()
+
+
+def test_check_writes_nothing(house):
+    assert run(house, "--check") == 0
+    assert not (house.root / "site").exists()
+
+
+@pytest.mark.parametrize("gone", ["build/local/values.json", "build/local/figures", "workflow/config.yaml"])
+def test_a_missing_input_exits_2(house, capsys, gone):
+    path = house.root / gone
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert run(house) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ") and len(error.strip().splitlines()) == 1
+
+
+def test_an_unknown_campaign_exits_2(house, capsys):
+    assert run(house, "--campaign", "nowhere") == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_templates_lie_in_the_repository():
+    assert (words.TEMPLATES / "base.html.j2").is_file()
