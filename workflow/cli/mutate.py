@@ -11,11 +11,14 @@ import time
 from pathlib import Path
 
 from workflow.cli import BadInput, campaign
-from workflow.derive import load
+from workflow.derive import identity, load
 from workflow.derive.mutation import Outcome, Prover
 from workflow.derive.schema import SchemaError
 
 HELP = "change measured cells in memory and check that every spliced number moves, and no other; exit 1 if one does not"
+
+PREDICTED = ".gap"
+"""Ending of the keys that set a prediction against a measurement."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sample is not None and arguments.sample < len(keys):
         keys = sorted(random.Random(arguments.seed).sample(keys, arguments.sample))
     outcome = prover.run(keys, cells=arguments.all)
+    identities = [key for key in keys if key.endswith(PREDICTED) and identity.replay(prover, key).is_identity]
     result = {
         "schema": 1,
         "campaign": measured.name,
@@ -56,11 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
         "mutations": outcome.mutations,
         "unproven": outcome.unproven,
         "strays": outcome.strays[:50],
+        "identities": identities,
         "sources": {name: manifest["sha256"] for name, manifest in sorted(measured.manifests.items())},
     }
     write(arguments.out or campaign.values_path(arguments).with_name("mutation.json"), result)
-    print(json.dumps(result, indent=1) if arguments.json else report(outcome, time.monotonic() - start))
-    return int(bool(outcome.unproven or outcome.strays))
+    print(json.dumps(result, indent=1) if arguments.json else report(outcome, identities, time.monotonic() - start))
+    return int(bool(outcome.unproven or outcome.strays or identities))
 
 
 def spliced_keys(site: Path) -> set[str]:
@@ -73,11 +78,12 @@ def spliced_keys(site: Path) -> set[str]:
     }
 
 
-def report(outcome: Outcome, seconds: float) -> str:
+def report(outcome: Outcome, identities: list[str], seconds: float) -> str:
     moved = f"{len(outcome.proven)} of {len(outcome.keys)} keys moved with their sources ({100 * outcome.score:.1f} %)"
     lines = [f"{moved}, {outcome.mutations} mutations, {seconds:.0f} s"]
     lines += [f"not moved: {key}" for key in outcome.unproven[:20]]
     lines += [f"moved against the graph: {stray}" for stray in outcome.strays[:20]]
+    lines += [f"called a prediction, but its inputs cancel: {key}" for key in identities]
     return "\n".join(lines)
 
 

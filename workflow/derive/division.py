@@ -2,9 +2,10 @@
 
 speedup(B, γ) = τ (T_d(B) + o) / (T_draft(B, γ) + Σ_w π_w T_v(B, w) + T_commit + τ o)
 
-τ: tokens a round gives the user, pooled over the set. T_d: target forward of one plain step, per token of a row. π_w: share of rounds whose
-verification was w positions wide (a round without a draft is width 1). o: time a token costs outside the model's blocks, which speculation
-does not amortise. Works on plain numbers and on Samples alike.
+τ: tokens a round gives the user, pooled over the set. T_d: one plain step, per token of a row, without o. π_w: share of rounds whose
+verification was w positions wide (a round without a draft is width 1). o: what every token costs outside the blocks, which speculation
+does not amortise; what a step costs outside them however many tokens it gives is part of T_d and of T_commit. Works on plain numbers
+and on Samples alike.
 """
 
 from __future__ import annotations

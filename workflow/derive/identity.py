@@ -1,8 +1,8 @@
 """Whether a prediction can fail: a formula whose inputs cancel against the measured value predicts nothing.
 
-Every measured input is replayed, a tenth larger, and the gap between prediction and measurement computed again. An input that
-leaves the gap where it was is inert: the comparison does not test it. When all are, the formula is an identity and may not be called
-a prediction.
+Every measured input is replayed, half of its values a tenth larger, and the gap between prediction and measurement computed again.
+An input that leaves the gap where it was is inert: the comparison does not test it. When all are, the formula is an identity and may
+not be called a prediction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import Cell
-from workflow.derive.mutation import SELECTORS, Mutation, Prover, lines_of, spans
+from workflow.derive.mutation import SELECTORS, Mutation, Prover, spans
 
 SIZE = 1.1
 ROUNDING = 1e-7
@@ -36,14 +36,16 @@ def replay(prover: Prover, key: str) -> Replay:
     scale = 100.0 if base.unit == "percent" else 1.0
     moving, inert = [], []
     for cell in leaves(prover.base, key):
-        mutation = grown(prover, cell)
-        if mutation is None:
-            continue
-        derivation = Derivation(prover.apply(mutation), resamples=0)
-        value = derivation.result(key).fact.value
-        moved = value is None or abs(value - base.value) > ROUNDING * scale
-        (moving if moved else inert).append(cell)
+        mutations = grown(prover, cell)
+        if mutations:
+            moves = any(moved(prover, mutation, key, base.value, ROUNDING * scale) for mutation in mutations)
+            (moving if moves else inert).append(cell)
     return Replay(tuple(moving), tuple(inert))
+
+
+def moved(prover: Prover, mutation: Mutation, key: str, was: float, tolerance: float) -> bool:
+    value = Derivation(prover.apply(mutation), resamples=0).result(key).fact.value
+    return value is None or abs(value - was) > tolerance
 
 
 def leaves(derivation: Derivation, key: str) -> list[Cell]:
@@ -61,19 +63,21 @@ def leaves(derivation: Derivation, key: str) -> list[Cell]:
     return list(found)
 
 
-def grown(prover: Prover, cell: Cell) -> Mutation | None:
-    """The slice with every number a tenth larger; None for texts and for columns that choose rows."""
+def grown(prover: Prover, cell: Cell) -> list[Mutation]:
+    """The two halves of a slice with every number a tenth larger; empty for texts and for columns that choose rows.
+
+    Halves, so that an input which stands on both sides of the comparison, in one boot each, is not moved on both at once.
+    """
     column = cell.column.partition("[")[0]
     table = prover.campaign.tables[cell.file]
     if column in SELECTORS:
-        return None
-    bits = 0
-    for first, last in spans(cell.row):
-        bits |= ((1 << (last - first + 1)) - 1) << first
-    lines = lines_of(bits)
+        return []
+    lines = [line for first, last in spans(cell.row) for line in range(first, last + 1)]
     place = {line: row for row, line in enumerate(table.lines)}
     try:
-        numbers = [float(table.columns[column][place[line]]) for line in lines]
+        numbers = {line: float(table.columns[column][place[line]]) for line in lines}
     except ValueError:
-        return None
-    return Mutation(cell.file, column, tuple(lines), tuple(repr(number * SIZE) for number in numbers))
+        return []
+    middle = (len(lines) + 1) // 2
+    halves = [half for half in (lines[:middle], lines[middle:]) if half]
+    return [Mutation(cell.file, column, tuple(half), tuple(repr(numbers[n] * SIZE or SIZE - 1) for n in half)) for half in halves]

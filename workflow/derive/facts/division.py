@@ -13,24 +13,51 @@ ONE_CONTENT = DECLARED["one_content"]
 GAMMAS = DECLARED["gamma"]
 
 
+def outside(read) -> tuple[Sample, Sample]:
+    """(fixed cost of a step, cost of a token) outside the blocks: the line through (tokens a step, time outside) of all cells.
+
+    Least squares over the points of the plain and DSpark lanes, each weighted by its steps. Speculation amortises the first and pays
+    the second for every token.
+    """
+    points = read.points("window", lane=("plain", "dspark"))
+    steps = points.read("steps")
+    tokens, time = points.read("decode_tokens") / steps, points.read("other_ms") + points.read("between_ms")
+    total, x, y, xx, xy = (points.weights.sums(points.index, steps * v) for v in (1, tokens, time, tokens**2, tokens * time))
+    spread = total * xx - x * x
+    slope = np.maximum((total * xy - x * y) / np.where(spread > 1e-12 * total * xx, spread, np.nan), 0.0)
+    return Sample((y - slope * x) / total, "ms/step"), Sample(slope, "ms/token")
+
+
+@fact("division.other_ms", kind="duration", unit="ms/token")
+def other(read):
+    """o: what each token costs outside the blocks, slope of the time outside a step's blocks over the tokens it gives"""
+    return outside(read)[1]
+
+
+@fact("division.fixed_ms", kind="duration", unit="ms/step")
+def fixed(read):
+    """c: what each step costs outside its blocks however many tokens it gives, intercept of the same line; counted into T_d and T_commit"""
+    return outside(read)[0]
+
+
 @fact("division.{content}.decode_ms", kind="duration", unit="ms/token")
 def decode(read, content):
-    """T_d: target forwards of the plain lane / tokens they gave"""
-    plain = read.points("window", content=content, arm="plain")
-    return plain.dot("verify_ms", "steps") / plain.sum("decode_tokens")
+    """T_d: plain time per token - o"""
+    return read[f"window.{content}.plain.tpot_ms"] - read["division.other_ms"]
 
 
-@fact("division.{content}.other_ms", kind="duration", unit="ms/token")
-def other(read, content):
-    """o: plain time per token - T_d, what a token costs outside the target's forward"""
-    return read[f"window.{content}.plain.tpot_ms"] - read[f"division.{content}.decode_ms"]
-
-
-@fact("division.{content}.g{gamma}.{block}", kind="duration", unit="ms/round", block=("draft_ms", "commit_ms"))
-def block_time(read, content, gamma, block):
-    """mean of the block over the rounds of the cell"""
+@fact("division.{content}.g{gamma}.draft_ms", kind="duration", unit="ms/round")
+def draft(read, content, gamma):
+    """T_draft: mean over the rounds of the cell"""
     points = read.points("window", content=content, arm=f"g{gamma}")
-    return read[f"window.{content}.g{gamma}.{block}"] / measures.rounds_per_step(points)
+    return read[f"window.{content}.g{gamma}.draft_ms"] / measures.rounds_per_step(points)
+
+
+@fact("division.{content}.g{gamma}.commit_ms", kind="duration", unit="ms/round")
+def commit(read, content, gamma):
+    """T_commit: mean over the rounds of the cell, with the fixed cost of a step"""
+    points = read.points("window", content=content, arm=f"g{gamma}")
+    return (read[f"window.{content}.g{gamma}.commit_ms"] + read["division.fixed_ms"]) / measures.rounds_per_step(points)
 
 
 @fact("division.{content}.g{gamma}.verify_ms", kind="duration", unit="ms/round")
@@ -57,7 +84,7 @@ def terms(read, content: str, gamma: int) -> dict[str, Sample]:
     return {
         "tau": read[f"window.{content}.g{gamma}.emitted_per_round"],
         "decode": read[f"{prefix}.decode_ms"],
-        "other": read[f"{prefix}.other_ms"],
+        "other": read["division.other_ms"],
         "draft": read[f"{prefix}.g{gamma}.draft_ms"],
         "verify": read[f"{prefix}.g{gamma}.verify_ms"],
         "commit": read[f"{prefix}.g{gamma}.commit_ms"],
@@ -73,40 +100,36 @@ def boots_of(read, content: str, gamma: int) -> int:
     return count
 
 
-def across(read, content: str, gamma: int, other_texts: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Predicted and measured speedup for every ordered pair of different boots [pairs].
+def out_of_sample(read, content: str, gamma: int, other_texts: bool = False) -> tuple[float, float]:
+    """Predicted and measured speedup of the last boot, the costs taken from the boots before it.
 
-    The times come from the first boot of the pair, the clock that tests them from the second. τ is counted on the texts that
-    are predicted, or with `other_texts` on those of the first boot, so that which prompts were drawn is part of the error.
+    τ is counted on the texts that are predicted, which costs no clock; with `other_texts` it too comes from the boots before, so that
+    which prompts were drawn is part of the error.
     """
-    count = boots_of(read, content, gamma)
-    cell = {name: sample.values[1 : 1 + count] for name, sample in terms(read, content, gamma).items()}
+    last = boots_of(read, content, gamma)  # place of the last boot in a sample, after the estimate
+    cell = {name: sample.values[1 : 1 + last] for name, sample in terms(read, content, gamma).items()}
+    costs = {name: float(np.mean(values[:-1])) for name, values in cell.items() if name != "tau"}
+    tau = float(np.mean(cell["tau"][:-1])) if other_texts else float(cell["tau"][-1])
     ratio = read[f"window.{content}.plain.tpot_ms"] / read[f"window.{content}.g{gamma}.tpot_ms"]
-    measured = ratio.number()[1 : 1 + count]
-    pairs = [(a, b) for a in range(count) for b in range(count) if a != b]
-    predicted = []
-    for a, b in pairs:
-        costs = {name: values[a] for name, values in cell.items() if name != "tau"}
-        predicted.append(division.speedup(tau=cell["tau"][a if other_texts else b], **costs))
-    return np.array(predicted), np.array([measured[b] for _, b in pairs])
+    return division.speedup(tau=tau, **costs), float(ratio.number()[last])
 
 
 @fact("division.{content}.g{gamma}.predicted", kind="ratio", status="computed")
 def predicted(read, content, gamma):
-    """τ (T_d + o) / (T_draft + Σ π_w T_v(w) + T_commit + τ o), times of one boot for the texts of another, mean over the pairs of boots"""
+    """τ (T_d + o) / (T_draft + Σ π_w T_v(w) + T_commit + τ o) for the last boot's texts, every time from the boots before it"""
     check_units(terms(read, content, gamma))
-    return float(np.exp(np.log(across(read, content, gamma)[0]).mean()))
+    return out_of_sample(read, content, gamma)[0]
 
 
 def check_units(cell: dict[str, Sample]) -> None:
-    """The pairs are computed on bare numbers; this runs the same division with units, which must cancel."""
+    """The prediction is computed on bare numbers; this runs the same division with units, which must cancel."""
     division.speedup(**cell).to("")
 
 
 @fact("division.{content}.g{gamma}.measured", kind="ratio")
 def measured(read, content, gamma):
-    """plain time per token / speculative time per token on the clock of the boots that are predicted, mean over the pairs of boots"""
-    return float(np.exp(np.log(across(read, content, gamma)[1]).mean()))
+    """plain time per token / speculative time per token of the last boot, on the client's clock"""
+    return out_of_sample(read, content, gamma)[1]
 
 
 @fact("division.{content}.g{gamma}.gap", kind="percent", unit="percent", status="computed")
@@ -117,9 +140,10 @@ def gap(read, content, gamma):
 
 @fact("division.{content}.g{gamma}.break_even_ratio", kind="ratio")
 def break_even_ratio(read, content, gamma):
-    """(τ T_d - T_draft - T_commit) / T_d: the most T_verify / T_decode may be"""
+    """(τ T_d - T_draft - T_commit) / T_decode: the most T_verify / T_decode may be"""
     cell = terms(read, content, gamma)
-    return division.break_even_verify(cell["tau"], cell["decode"], cell["draft"], cell["commit"]) / (cell["decode"] * measures.BONUS)
+    most = division.break_even_verify(cell["tau"], cell["decode"], cell["draft"], cell["commit"])
+    return most / (read[f"window.{content}.plain.verify_ms"] * Sample(1.0, "step/round"))
 
 
 def gap_keys() -> list[str]:
@@ -146,22 +170,16 @@ def cells(read):
 
 @fact("division.other_text_gap", kind="percent", unit="percent", status="computed")
 def other_text_gap(read):
-    """mean |gap| over single pairs of boots when τ too comes from the other boot, whose prompts differ"""
+    """mean |gap| over contents and block sizes when τ too comes from the boots before, whose prompts differ"""
     gaps = []
     for content in ONE_CONTENT:
         for gamma in GAMMAS:
             if read.has(f"division.{content}.g{gamma}.gap"):
-                forecast, clock = across(read, content, gamma, other_texts=True)
-                gaps.extend(np.abs(forecast / clock - 1))
+                forecast, clock = out_of_sample(read, content, gamma, other_texts=True)
+                gaps.append(abs(forecast / clock - 1))
     if not gaps:
         read.present(gap_keys())
     return float(np.mean(gaps))
-
-
-@fact("division.other_ms", kind="duration", unit="ms/token")
-def other_ms(read):
-    """o of all contents together"""
-    return read["division.all.other_ms"]
 
 
 @fact("division.{content}.break_even_verify_ms", kind="duration", unit="ms/round")
@@ -184,11 +202,9 @@ def foretold(read, content, gamma):
     rows = read.requests("window", content=content, arm=f"g{widest}")
     histogram = [rows.sum(f"accepted_histogram[{k}]").value for k in range(widest + 1)]
     emitted = (measures.emitted_per_round(rows) / measures.accept_length(rows)).value
-    a_round = measures.rounds_per_step(read.points("window", content="all", arm=f"g{gamma}"))
-    costs = {block: read[f"window.all.g{gamma}.{block}_ms"] / a_round for block in ("draft", "verify", "commit")}
-    a_token = Sample(1.0, "step/token")
+    costs = {block: read[f"division.all.g{gamma}.{block}_ms"] for block in ("draft", "verify", "commit")}
     tau = Sample(division.tau_of(histogram, gamma, emitted), "token/round")
-    return Sample(division.speedup(tau, read["window.decode_ms"] * a_token, read["division.other_ms"], **costs).to("").value)
+    return Sample(division.speedup(tau, read["division.all.decode_ms"], read["division.other_ms"], **costs).to("").value)
 
 
 @fact("division.{content}.g{gamma}.next_gain", kind="percent", unit="percent", gamma=GAMMAS[:-1])
