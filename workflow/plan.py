@@ -36,7 +36,9 @@ class Stage:
 
 
 def sweep(name: str, *more: str) -> Stage:
-    return Stage(name, f"sweep_{name}", f"engine.sweep --sweep {name}", (f"sweep_{name}.csv", f"requests_{name}.csv", f"steps_{name}.csv", *more))
+    return Stage(
+        name, f"sweep_{name}", f"engine.sweep --sweep {name}", (f"sweep_{name}.csv", f"requests_{name}.csv", f"steps_{name}.csv", *more)
+    )
 
 
 STAGES = (
@@ -72,11 +74,15 @@ class Plan:
             data = yaml.safe_load(path.read_text("utf8"))
         except FileNotFoundError:
             known = sorted(p.parent.name for p in (self.root / CAMPAIGNS).glob("*/campaign.yaml"))
-            raise PlanError(f"workflow/config.yaml: campaigns: no {CAMPAIGNS / name}/campaign.yaml; there are: {', '.join(known)}") from None
+            raise PlanError(
+                f"workflow/config.yaml: campaigns: no {CAMPAIGNS / name}/campaign.yaml; there are: {', '.join(known)}"
+            ) from None
         except yaml.YAMLError as error:
             raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: not valid YAML: {' '.join(str(error).split())}") from None
         if not isinstance(data, dict):
             raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: expected a mapping of keys")
+        if "measure" in data:
+            _check_stages(f"{CAMPAIGNS / name}/campaign.yaml", data["measure"])
         return data
 
     @cached_property
@@ -105,6 +111,19 @@ class Plan:
         return [file for file in self.kept(name) if not file.endswith(".manifest.json")]
 
 
+def _check_stages(file: str, measure: object) -> None:
+    """Refuse a live campaign whose stages cannot be scheduled. The engine validates the rest against the schema."""
+    known = [stage.name for stage in STAGES]
+    stages = measure.get("stages") if isinstance(measure, dict) else None
+    if not isinstance(stages, dict) or not stages:
+        raise PlanError(f"{file}: measure.stages: expected a mapping with at least one of: {', '.join(known)}")
+    for name in stages:
+        if name not in known:
+            raise PlanError(f"{file}: measure.stages: {name!r} is no stage; there are: {', '.join(known)}")
+
+
 def sources(*patterns: str, root: Path = ROOT) -> list[str]:
     """Files of the repository that a cheap rule depends on, relative to the root, in a fixed order."""
-    return sorted({str(p.relative_to(root)) for pattern in patterns for p in root.glob(pattern) if p.is_file() and "__pycache__" not in p.parts})
+    return sorted(
+        {str(p.relative_to(root)) for pattern in patterns for p in root.glob(pattern) if p.is_file() and "__pycache__" not in p.parts}
+    )

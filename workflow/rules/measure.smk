@@ -1,6 +1,6 @@
 # Measuring rules have no inputs, so that no checkout's file times can fire them, and only live campaigns match them.
-# `keep` moves what was measured into the campaign folder, the only place that is read downstream: snakemake deletes a
-# rule's outputs before it runs, and a measurement that dies must leave the published row in place.
+# `keep` moves what was measured into the campaign folder, the only place that is read downstream. Snakemake deletes a rule's
+# outputs before it runs unless they are marked `update`: a measurement that dies or is invalid leaves the published row in place.
 
 
 rule measure:
@@ -38,7 +38,7 @@ for stage in STAGES:
         input:
             expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
         output:
-            expand("workflow/campaigns/{{campaign}}/{file}", file=stage.files),
+            update(expand("workflow/campaigns/{{campaign}}/{file}", file=stage.files)),
         wildcard_constraints:
             campaign=PLAN.live_pattern,
         log:

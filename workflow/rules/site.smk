@@ -1,7 +1,14 @@
 # The page: every output file is listed, so that a deleted one is built again and nothing else in site/ is touched.
+# `site` asks for the published rows as well, so that a missing one is measured again rather than overlooked.
 
 
 rule site:
+    input:
+        [PLAN.kept(name) for name in PLAN.names],
+        site_files(PLAN),
+
+
+rule page:
     input:
         values=expand("workflow/build/{campaign}/values.json", campaign=PLAN.names),
         figures=expand("workflow/build/{campaign}/figures/index.json", campaign=PLAN.names),

@@ -1,0 +1,91 @@
+"""A throw-away copy of the repository whose measurements are a stand-in: the DAG is under test here, not the engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.data.synthetic import main as write_synthetic
+
+ROOT = Path(__file__).resolve().parents[2]
+STAND_IN = '''"""Stand-in for a measurement: copies the prepared rows of its stage (or spoils them, or dies)."""
+import argparse, pathlib, shutil, sys
+from workflow.plan import STAGES
+parser = argparse.ArgumentParser()
+for flag in ("--campaign", "--out", "--preset", "--log", "--sweep"):
+    parser.add_argument(flag)
+args = parser.parse_args()
+here = pathlib.Path(__file__).resolve().parent.parent
+mood = (here / "mood").read_text().strip() if (here / "mood").exists() else ""
+if mood == "dies":
+    sys.exit("the measurement died")
+out = pathlib.Path(args.out)
+out.mkdir(parents=True, exist_ok=True)
+stage = next(stage for stage in STAGES if stage.name == (args.sweep or "search"))
+for file in stage.files:
+    shutil.copyfile(here / "prepared" / file, out / file)
+    if mood == "spoils" and file.startswith("sweep"):
+        with open(out / file, "a") as handle:
+            handle.write("half a ro")
+with open(here / "measured.log", "a") as handle:
+    handle.write(stage.name + "\\n")
+'''
+
+
+@dataclass(frozen=True)
+class Copy:
+    """The copy, and how to run snakemake in it."""
+
+    root: Path
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "PYTHONPATH": str(self.root)}
+        command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
+        return subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=300)
+
+    def scheduled(self, *arguments: str) -> set[str]:
+        """Rules that a dry run would execute; the target rule itself is left out."""
+        run = self.snakemake("-n", "site", *arguments)
+        assert run.returncode == 0, run.stdout + run.stderr
+        lines = (run.stdout + run.stderr).splitlines()
+        return {line.removeprefix("rule ").rstrip(":") for line in lines if line.startswith("rule ")} - {"site"}
+
+    def build(self, *arguments: str) -> str:
+        run = self.snakemake("site", *arguments)
+        assert run.returncode == 0, run.stdout + run.stderr
+        return run.stdout + run.stderr
+
+    @property
+    def campaign(self) -> Path:
+        return self.root / "workflow" / "campaigns" / "local"
+
+    def measured(self) -> list[str]:
+        log = self.root / "measured.log"
+        return log.read_text().split() if log.exists() else []
+
+
+def copy_repository(target: Path) -> Copy:
+    for name in ("Snakefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, target / name)
+    ignore = shutil.ignore_patterns("__pycache__", "build", "*.csv", "*.csv.gz", "*.manifest.json")
+    for name in ("workflow", "templates"):
+        shutil.copytree(ROOT / name, target / name, ignore=ignore)
+    for name in ("sweep", "search"):
+        (target / "engine").mkdir(exist_ok=True)
+        (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
+    assert write_synthetic(["--out", str(target / "prepared")]) in (0, None)
+    return Copy(target)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Copy:
+    """A copy that has measured (by the stand-in) and built its site once."""
+    copy = copy_repository(tmp_path_factory.mktemp("repository"))
+    copy.build()
+    return copy

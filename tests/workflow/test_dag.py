@@ -1,0 +1,139 @@
+"""What reruns and what does not. Measurements are a stand-in here (conftest); snakemake, keep, derive, figures and page are real."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.conftest import Copy
+
+pytestmark = pytest.mark.slow
+MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency"}
+CHEAP = {"derive", "figures", "page"}
+
+
+@contextlib.contextmanager
+def edited(path: Path, more: str) -> Iterator[None]:
+    """Append to a file for the length of a block."""
+    before = path.read_text("utf8")
+    path.write_text(before + more, "utf8")
+    try:
+        yield
+    finally:
+        path.write_text(before, "utf8")
+
+
+def test_a_fresh_clone_measures_everything_once(built: Copy):
+    assert sorted(built.measured()) == ["concurrency", "isl", "search", "window"]
+
+
+def test_a_second_run_does_nothing(built: Copy):
+    assert "Nothing to be done" in built.build()
+
+
+@pytest.mark.parametrize(
+    ("file", "more", "reruns"),
+    [
+        ("templates/content/en/01-prologue.md", "\n", {"page"}),
+        ("templates/strings.yaml", "\n", {"page"}),
+        ("templates/assets/page.css", "\n", {"page"}),
+        ("workflow/page/format.py", "\n", {"page"}),
+        ("workflow/figures/style.py", "\n", {"figures", "page"}),
+        ("workflow/derive/decompose.py", "\n", CHEAP),
+        ("workflow/derive/thresholds.yaml", "\n", CHEAP),
+        ("workflow/schemas/points.schema.json", "\n", CHEAP),
+        ("workflow/campaigns/local/campaign.yaml", "\n", CHEAP),
+        ("engine/sweep.py", "\n# a comment\n", set()),
+        ("engine/sweep.py", "\nANOTHER = 1\n", set()),
+    ],
+)
+def test_an_edit_reruns_what_depends_on_it_and_measures_nothing(built: Copy, file, more, reruns):
+    with edited(built.root / file, more):
+        assert built.scheduled() == reruns
+
+
+def test_one_sweep_is_measured_again_when_asked(built: Copy):
+    assert built.scheduled("-R", "sweep_isl") == {"sweep_isl", "keep_isl", *CHEAP}
+
+
+def test_a_missing_row_file_is_measured_again_and_nothing_else(built: Copy):
+    file = built.campaign / "sweep_isl.csv"
+    content = file.read_bytes()
+    file.unlink()
+    shutil.rmtree(built.root / "workflow/build/measured/local", ignore_errors=True)
+    try:
+        assert built.scheduled() & MEASURING == {"sweep_isl"}
+    finally:
+        file.write_bytes(content)
+
+
+def test_a_deleted_page_file_is_built_again_alone(built: Copy):
+    (built.root / "site" / "index.html").unlink()
+    assert built.scheduled() == {"page"}
+    built.build()
+    assert (built.root / "site" / "index.html").exists()
+
+
+@pytest.mark.parametrize(("mood", "says"), [("spoils", "sweep_isl.csv"), ("dies", "died")])
+def test_a_measurement_that_fails_leaves_the_published_rows(built: Copy, mood, says):
+    published = {path.name: path.read_bytes() for path in built.campaign.iterdir()}
+    (built.root / "mood").write_text(mood)
+    try:
+        run = built.snakemake("site", "-R", "sweep_isl")
+    finally:
+        (built.root / "mood").unlink()
+    log = run.stdout + run.stderr + "".join(p.read_text("utf8") for p in (built.root / "workflow/build/logs/local").glob("*isl*"))
+    assert run.returncode != 0
+    assert says in log
+    assert {path.name: path.read_bytes() for path in built.campaign.iterdir()} == published
+
+
+def test_the_previous_rows_are_kept_when_new_ones_are_published(built: Copy):
+    published = (built.campaign / "sweep_isl.csv").read_bytes()
+    built.build("-R", "sweep_isl")
+    assert (built.root / "workflow/build/previous/local/sweep_isl.csv").read_bytes() == published
+
+
+def test_no_rule_measures_into_an_archived_campaign(built: Copy):
+    archived = built.root / "workflow" / "campaigns" / "archived"
+    shutil.copytree(built.campaign, archived)
+    text = (archived / "campaign.yaml").read_text("utf8")
+    (archived / "campaign.yaml").write_text(text[: text.index("measure:")].replace("name: local", "name: archived"), "utf8")
+    try:
+        run = built.snakemake("-n", "site", "-R", "sweep_isl", "--config", "campaigns=[local, archived]")
+        assert run.returncode == 0, run.stdout + run.stderr
+        measured = [line for line in run.stdout.splitlines() if "output:" in line and "build/measured/archived" in line]
+        kept = [line for line in run.stdout.splitlines() if "output:" in line and "workflow/campaigns/archived" in line]
+        assert not measured and not kept
+        only = built.snakemake("-n", "site", "--config", "campaigns=[archived]", "lead=archived")
+        assert only.returncode == 0, only.stdout + only.stderr
+        assert not any(f"rule {rule}:" in only.stdout for rule in MEASURING)
+    finally:
+        shutil.rmtree(archived)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("name: local\nmeasure: {}\n", "measure.stages"),
+        ("name: local\nmeasure:\n", "measure.stages"),
+        ("name: local\nmeasure: {stages: {windw: {}}}\n", "'windw' is no stage"),
+        ("- a\n- b\n", "expected a mapping"),
+        ("name: [local\n", "not valid YAML"),
+    ],
+)
+def test_a_bad_campaign_file_ends_in_one_line_that_names_it(built: Copy, text, says):
+    file = built.campaign / "campaign.yaml"
+    before = file.read_text("utf8")
+    file.write_text(text, "utf8")
+    try:
+        run = built.snakemake("-n", "site")
+    finally:
+        file.write_text(before, "utf8")
+    assert run.returncode != 0
+    lines = [line for line in (run.stdout + run.stderr).splitlines() if says in line]
+    assert lines and "campaign.yaml" in lines[0]
