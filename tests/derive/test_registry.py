@@ -183,7 +183,7 @@ def test_match_orders_numbers_as_numbers(values):
 def test_a_campaign_without_files_has_every_key_and_a_reason(tmp_path):
     from workflow.derive import load
 
-    (tmp_path / "campaign.yaml").write_text("name: empty\n", "utf8")
+    (tmp_path / "campaign.yaml").write_text("name: empty\nbackend: external\n", "utf8")
     values = Derivation(load.load(tmp_path)).values()
     present = [key for key, fact in values.facts.items() if not fact.missing]
     assert all(key.startswith("threshold.") for key in present)

@@ -98,6 +98,12 @@ def test_manifest_without_a_field(scratch):
         validate_manifest(manifest, scratch / "noise.csv")
 
 
+def test_campaign_without_a_backend(scratch):
+    (scratch / "campaign.yaml").write_text("name: synthetic\n", "utf8")
+    with pytest.raises(SchemaError, match="campaign.yaml: the document: 'backend' is a required property"):
+        load.load(scratch)
+
+
 def test_csv_without_manifest(scratch):
     (scratch / "noise.manifest.json").unlink()
     with pytest.raises(SchemaError, match="noise.manifest.json: no such file"):

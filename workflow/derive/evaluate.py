@@ -160,7 +160,9 @@ class ClaimRead(Read):
 
     def cite(self, *keys: str) -> None:
         """Facts that a sentence about the claim will want beside it; they do not enter the verdict. Missing ones are left out."""
-        self.cited |= {key: None for key in keys if self.has(key)}
+        for key in keys:
+            if not self.derivation.result(key).fact.missing:
+                self.cited[key] = None
 
     def unresolved(self, reason: str):
         """Leave the claim open for a reason other than noise."""

@@ -35,7 +35,7 @@ def replay(prover: Prover, key: str) -> Replay:
     base = prover.base.result(key).fact
     scale = 100.0 if base.unit == "percent" else 1.0
     moving, inert = [], []
-    for cell in leaves(prover.base, key):
+    for cell in prover.leaves(key):
         mutations = grown(prover, cell)
         if mutations:
             moves = any(moved(prover, mutation, key, base.value, ROUNDING * scale) for mutation in mutations)
@@ -46,21 +46,6 @@ def replay(prover: Prover, key: str) -> Replay:
 def moved(prover: Prover, mutation: Mutation, key: str, was: float, tolerance: float) -> bool:
     value = Derivation(prover.apply(mutation), resamples=0).result(key).fact.value
     return value is None or abs(value - was) > tolerance
-
-
-def leaves(derivation: Derivation, key: str) -> list[Cell]:
-    """Column slices that a fact rests on, through all of its parents, each once."""
-    found: dict[Cell, None] = {}
-    todo, seen = [key], set()
-    while todo:
-        name = todo.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        fact = derivation.result(name).fact
-        found |= {cell: None for cell in fact.source if cell.column}
-        todo.extend(fact.parents)
-    return list(found)
 
 
 def grown(prover: Prover, cell: Cell) -> list[Mutation]:

@@ -174,8 +174,7 @@ def load(folder: Path | str) -> Campaign:
         raise SchemaError(f"{definition_path}: no such file; --campaign wants a folder with campaign.yaml and CSVs") from None
     except yaml.YAMLError as error:
         raise SchemaError(f"{definition_path}: not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(definition, dict) or "name" not in definition:
-        raise SchemaError(f"{definition_path}: name: missing; expected the campaign's name")
+    schema.check_document(definition_path, definition, "campaign")
     tables, manifests = {}, {}
     for path in sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")]):
         table = read_table(path)

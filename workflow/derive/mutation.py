@@ -14,6 +14,7 @@ from functools import cached_property
 
 from workflow.derive import schema
 from workflow.derive.evaluate import Derivation, read_thresholds
+from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
 
 SELECTORS = frozenset(
@@ -94,6 +95,19 @@ class Prover:
                     found[place] = found.get(place, 0) | bits
         return self._lines[key]
 
+    def leaves(self, key: str) -> list[Cell]:
+        """Column slices that a fact rests on, through all of its parents, each once."""
+        found: dict[Cell, None] = {}
+        todo, seen = [key], set()
+        while todo:
+            name = todo.pop()
+            if name not in seen:
+                seen.add(name)
+                fact = self.base.result(name).fact
+                found |= {cell: None for cell in fact.source if cell.column}
+                todo.extend(fact.parents)
+        return list(found)
+
     @cached_property
     def readers(self) -> dict[tuple[str, str], set[str]]:
         """(file, column) -> facts that rest on it."""
@@ -103,7 +117,7 @@ class Prover:
                 found.setdefault(place, set()).add(key)
         return found
 
-    def run(self, keys: list[str], tries: int = 200, cells: bool = False) -> Outcome:
+    def run(self, keys: list[str], tries: int = 600, cells: bool = False) -> Outcome:
         """Prove each key by some mutation of its sources; with `cells`, also mutate every numeric cell of the points files.
 
         Of request and step files one seeded cell a point and column is taken there.
@@ -204,12 +218,12 @@ class Prover:
         return replace(self.campaign, manifests=manifests | {file: manifest})
 
     def proposals(self, key: str) -> Iterator[Mutation]:
-        """Mutations of a fact's sources: single cells first, then rows, then whole slices."""
+        """Mutations of a fact's sources: single cells first, then rows, then whole slices, one arm's or all of them."""
         places = sorted(self.sources(key).items())
         self.random.shuffle(places)
         for (file, column), bits in places:
             if not bits:
-                yield Mutation(file, column, (), (str(bound(file, column) * 1.37),))
+                yield Mutation(file, column, (), (other_field(file, column),))
         tables = [(self.campaign.tables[file], column, lines_of(bits)) for (file, column), bits in places if bits]
         files = {table.file: lines for table, _, lines in tables}
         for factor in FACTORS[:2]:
@@ -223,6 +237,12 @@ class Prover:
             for table, column, lines in tables:
                 yield from self.cells_mutation(table, column, lines, factor)
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
+        slices = self.leaves(key)
+        self.random.shuffle(slices)
+        for factor in (0.2, 4.0):
+            for cell in slices:
+                lines = [line for first, last in spans(cell.row) for line in range(first, last + 1)]
+                yield from self.cells_mutation(self.campaign.tables[cell.file], cell.column.partition("[")[0], lines, factor)
 
     def cells_mutation(self, table: Table, column: str, lines: list[int], factor: float) -> Iterator[Mutation]:
         """Cells of one column times a factor, each kept within its schema where that is possible."""
@@ -283,11 +303,11 @@ def other(value):
     return "x" + value
 
 
-def bound(file: str, column: str) -> float:
-    """Value of a threshold, 1 for a manifest field (whose new value is made from the old one)."""
+def other_field(file: str, column: str) -> str:
+    """Another value of a threshold; a manifest's field is changed when it is applied, from what stands there."""
     if not file.endswith("thresholds.yaml"):
-        return 1.0
-    return float(read_thresholds()["claims"][column.removeprefix("claims.").removesuffix(".bound")]["bound"])
+        return "another value"
+    return str(read_thresholds()["claims"][column.removeprefix("claims.").removesuffix(".bound")]["bound"] * 1.37)
 
 
 def own(table: Table) -> Table:

@@ -95,7 +95,7 @@ def best_gamma(read, content):
 
 @fact("window.{content}.best_speedup", kind="ratio")
 def best_speedup(read, content):
-    """speedup at the best block size"""
+    """speedup at the best block size, which was chosen on the same rows"""
     return read[f"window.{content}.g{best(read, content)}.speedup"]
 
 
