@@ -1,5 +1,6 @@
 """Every claim through every verdict, by campaigns whose rows say so."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -32,6 +33,15 @@ def cook(folder):
         return rows
 
     rewrite(folder, "requests_search.csv", slower)
+
+
+def outputs(compared, equal):
+    def change(folder):
+        for path in folder.glob("*.manifest.json"):
+            data = json.loads(path.read_text("utf8")) | {"lossless": {"compared": compared, "equal": equal, "differing": []}}
+            path.write_text(json.dumps(data), "utf8")
+
+    return change
 
 
 def empty(folder):
@@ -69,6 +79,8 @@ VARIANTS = {
     ),
     "few_repeats": (replace(CALM, accept=dict.fromkeys(CONTENTS, 0.999), accept_decay=1.0), replace(PLAN, prompts=2, aa_boots=3), None),
     "cooked": (CALM, PLAN, cook),
+    "one_output_differs": (CALM, replace(PLAN, prompts=2), outputs(50, 49)),
+    "nothing_compared": (CALM, replace(PLAN, prompts=2), outputs(0, 0)),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
 }  # fmt: skip
 
@@ -111,6 +123,7 @@ EXPECTED = {
     "prologue.largest_win": ("cheap_window", "dear_window", "rough"),
     "prologue.largest_loss": ("dear_window", "typical", "rough"),
     **{f"run.{content}.verdict": SPEC_PAYS for content in (*CONTENTS, "all")},
+    "run.outputs_equal": ("typical", "one_output_differs", "nothing_compared"),
     "run.band.one.verdict": SPEC_PAYS,
     "run.band.few.verdict": SPEC_PAYS,
     "run.band.many.verdict": SPEC_PAYS,

@@ -39,6 +39,11 @@ def sums_to(total: Sample, whole: Sample, tolerance: float = 1e-9) -> Sample:
     return tolerance - abs(total / whole - 1)
 
 
+def counted(count: Sample, expected: int) -> Sample:
+    """Count of a list: it has exactly so many entries. One off stands as far on the failing side as a right one on the holding."""
+    return 0.5 - abs(count - expected)
+
+
 def within(gap: Sample, bound: Sample) -> Sample:
     """Bound on the size of a relative gap: bound - |gap|, in plain numbers."""
     return bound.to("") - abs(gap).to("")

@@ -1,6 +1,6 @@
 """What to run."""
 
-from workflow.derive.claims.kinds import above
+from workflow.derive.claims.kinds import above, counted
 from workflow.derive.registry import DECLARED, claim
 
 SPECULATIVE = DECLARED["arm"]
@@ -15,6 +15,15 @@ def verdict(read, content):
     )
     best = read.largest(f"window.{content}.{arm}.speedup" for arm in SPECULATIVE)
     return above(read[best])
+
+
+@claim("run.outputs_equal", kind="count", measure="outputs")
+def outputs_equal(read):
+    """No greedy output of a speculative lane differs from plain decoding's of the same prompt."""
+    read.cite("run.lossless.compared", "run.lossless.equal")
+    if read.exact("run.lossless.compared").value == 0:
+        read.unresolved("no output was compared")
+    return counted(read["run.lossless.differing"], 0)
 
 
 @claim("run.band.{band}.verdict", kind="direction", band=("one", "few", "many"))
