@@ -9,7 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 TYPES = ("i1", "i32", "i64", "fp32")
+
+Warps = int | dict[str, int]
+"""Warps a program, or one number for "cuda" and one for "hip": an AMD wave has 64 lanes, an NVIDIA warp 32."""
+
+
+def launch_warps(table: Warps) -> int:
+    """The number for the vendor that this build of torch is made for."""
+    if isinstance(table, int):
+        return table
+    return table["hip" if torch.version.hip is not None else "cuda"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +31,11 @@ class Variant:
     kernel: Any
     signature: dict[str, str]
     constexprs: dict[str, Any]
-    num_warps: int
+    num_warps: Warps
+
+    def warps(self, backend: str) -> int:
+        """Warps a program on "cuda" or "hip"."""
+        return self.num_warps if isinstance(self.num_warps, int) else self.num_warps[backend]
 
     @property
     def name(self) -> str:
@@ -31,7 +47,7 @@ class Variant:
         return tuple(i for i, kind in enumerate(self.signature.values()) if kind.startswith("*"))
 
 
-def variant(kernel: Any, num_warps: int, **arguments: Any) -> Variant:
+def variant(kernel: Any, num_warps: Warps, **arguments: Any) -> Variant:
     """Build a variant: a string such as "*bf16" or "i32" is a runtime argument, anything else a constexpr.
 
     Arguments in the kernel's order; ValueError if one is missing, unknown or out of order.

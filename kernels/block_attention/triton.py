@@ -10,10 +10,13 @@ from kernels.aot import variant
 from kernels.block_attention.reference import CONTRACT
 from kernels.contract import check_block_size
 from kernels.decode_attention.reference import check_paging
+from kernels.environment import interpret
 
 WARPS = 4
+PRECISION = "bf16x6"
+"""As in `kda_prefill`: float32 accuracy on the matrix units of both vendors."""
 BLOCK_G = 16
-BLOCK_N = 32
+BLOCK_N = 16
 
 
 @triton.jit
@@ -36,6 +39,7 @@ def _block_attention(
     BLOCK_G: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_D: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     request = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1)
@@ -47,14 +51,14 @@ def _block_attention(
     row = ((request * G + member[:, None]) * HQ + head) * D + dim[None, :]
     own = ((request * G + member[:, None]) * HKV + kv_head) * D + dim[None, :]
     query = tl.load(q + row, mask=mask_g, other=0.0) * scale
-    key = tl.load(k_block + own, mask=mask_g, other=0.0)
-    value = tl.load(v_block + own, mask=mask_g, other=0.0)
-    score = tl.dot(query, tl.trans(key), input_precision="ieee")
-    score = tl.where((member < G)[None, :], score, -float("inf"))
-    largest = tl.max(score, axis=1)
-    weight = tl.exp(score - largest[:, None])
-    total = tl.sum(weight, axis=1)
-    mixed = tl.dot(weight, value, input_precision="ieee")
+    own_key = tl.load(k_block + own, mask=mask_g, other=0.0)
+    own_value = tl.load(v_block + own, mask=mask_g, other=0.0)
+    own_score = tl.dot(query, tl.trans(own_key), input_precision=PRECISION)
+    own_score = tl.where((member < G)[None, :], own_score, -float("inf"))
+    largest = tl.max(own_score, axis=1)
+    own_weight = tl.exp(own_score - largest[:, None])
+    total = tl.sum(own_weight, axis=1)
+    mixed = tl.dot(own_weight, own_value, input_precision=PRECISION)
     length = tl.load(lengths + request)
     for start in range(0, length, BLOCK_N):
         token = start + tl.arange(0, BLOCK_N)
@@ -64,12 +68,12 @@ def _block_attention(
         both = live[:, None] & inside[None, :]
         key = tl.load(k_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
         value = tl.load(v_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
-        score = tl.where(live[None, :], tl.dot(query, tl.trans(key), input_precision="ieee"), -float("inf"))
+        score = tl.where(live[None, :], tl.dot(query, tl.trans(key), input_precision=PRECISION), -float("inf"))
         new_largest = tl.maximum(largest, tl.max(score, axis=1))
         weight = tl.exp(score - new_largest[:, None])
         fade = tl.exp(largest - new_largest)
         total = total * fade + tl.sum(weight, axis=1)
-        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision="ieee")
+        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision=PRECISION)
         largest = new_largest
     tl.store(o + row, mixed / total[:, None], mask=mask_g)
 
@@ -114,6 +118,7 @@ def block_attention(
             BLOCK_G=BLOCK_G,
             BLOCK_N=BLOCK_N,
             BLOCK_D=max(16, triton.next_power_of_2(dim)),
+            PRECISION="ieee" if interpret() else PRECISION,
             num_warps=WARPS,
         )
     return o
@@ -141,5 +146,6 @@ VARIANTS = [
         BLOCK_G=BLOCK_G,
         BLOCK_N=BLOCK_N,
         BLOCK_D=64,
+        PRECISION=PRECISION,
     )
 ]

@@ -14,7 +14,7 @@ from kernels.aot import variant
 from kernels.decode_attention.reference import CONTRACT, check_paging
 
 WARPS = 4
-BLOCK_N = 64
+BLOCK_N = 32
 
 
 @triton.jit

@@ -13,7 +13,7 @@ from kernels.markov_greedy.reference import CONTRACT
 from kernels.row_argmax.triton import merge, tile_best
 
 WARPS = 4
-BLOCK_V = 128
+BLOCK_V = 64
 
 
 @triton.jit
@@ -22,7 +22,10 @@ def tile_logits(base, prev, w1, w2, row, ids, inside, V, R, BLOCK_R: tl.constexp
     rank = tl.arange(0, BLOCK_R)
     live = rank < R
     state = tl.load(w1 + tl.load(prev + row) * R + rank, mask=live, other=0.0).to(tl.float32)
-    head = tl.load(w2 + ids.to(tl.int64)[:, None] * R + rank[None, :], mask=inside[:, None] & live[None, :], other=0.0).to(tl.float32)
+    # One tile's base pointer is 64 bits wide, offsets inside the tile are not: half the registers for addresses.
+    tile = w2 + tl.min(ids, axis=0).to(tl.int64) * R
+    local = ids - tl.min(ids, axis=0)
+    head = tl.load(tile + local[:, None] * R + rank[None, :], mask=inside[:, None] & live[None, :], other=0.0).to(tl.float32)
     bias = tl.sum(head * state[None, :], axis=1)
     return tl.load(base + row * V + ids, mask=inside, other=-float("inf")).to(tl.float32) + bias
 

@@ -8,11 +8,14 @@ import triton.language as tl
 
 from kernels.aot import variant
 from kernels.decode_attention.reference import check_length, check_paging
+from kernels.environment import interpret
 from kernels.prefill_attention.reference import CONTRACT
 
 WARPS = 4
+PRECISION = "bf16x6"
+"""As in `kda_prefill`: float32 accuracy on the matrix units of both vendors."""
 BLOCK_M = 16
-BLOCK_N = 32
+BLOCK_N = 16
 
 
 @triton.jit
@@ -32,6 +35,7 @@ def _prefill_attention(
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_D: tl.constexpr,
+    PRECISION: tl.constexpr,
 ):
     first = tl.program_id(0) * BLOCK_M
     head = tl.program_id(1)
@@ -55,14 +59,14 @@ def _prefill_attention(
         both = live[:, None] & inside[None, :]
         key = tl.load(k_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
         value = tl.load(v_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
-        score = tl.dot(query, tl.trans(key), input_precision="ieee")
+        score = tl.dot(query, tl.trans(key), input_precision=PRECISION)
         # A padded query row sees key 0 at least, so no row is empty and no NaN arises.
         score = tl.where((token[None, :] <= position[:, None]) & live[None, :], score, -float("inf"))
         new_largest = tl.maximum(largest, tl.max(score, axis=1))
         weight = tl.exp(score - new_largest[:, None])
         fade = tl.exp(largest - new_largest)
         total = total * fade + tl.sum(weight, axis=1)
-        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision="ieee")
+        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision=PRECISION)
         largest = new_largest
     tl.store(o + row, mixed / total[:, None], mask=mask_q)
 
@@ -102,6 +106,7 @@ def prefill_attention(
             BLOCK_M=BLOCK_M,
             BLOCK_N=BLOCK_N,
             BLOCK_D=max(16, triton.next_power_of_2(dim)),
+            PRECISION="ieee" if interpret() else PRECISION,
             num_warps=WARPS,
         )
     return o
@@ -126,5 +131,6 @@ VARIANTS = [
         BLOCK_M=BLOCK_M,
         BLOCK_N=BLOCK_N,
         BLOCK_D=64,
+        PRECISION=PRECISION,
     )
 ]

@@ -1,0 +1,1 @@
+"""Parity and time of every operator: `python -m kernels.bench`."""
