@@ -27,7 +27,7 @@ RULES = (
     ("no space between Han and Latin", re.compile(rf"(?<={H})(?={L})|(?<={L})(?={H})"), "one space between Han and Latin or digits"),
     ("double space", re.compile(rf"(?<={H}) {{2,}}|  +(?={H})"), "one space"),
 )
-STRAY = re.compile(r"\*\*|(?<!\w)__(?!\w)")
+STRAY = re.compile(r"\*\*")
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])[^*\n]+(?<![*\s])\*(?!\*)|(?<!\w)_(?!_)[^_\n]+_(?!\w)")
 APART = {"label", "legend", "button", "option"}
 """Elements that stand apart from the text around them, as blocks do; so does any span with a class."""
@@ -54,7 +54,9 @@ def source_findings(source: str) -> list[tuple[int, str, str]]:
 def page_findings(root: dom.Element) -> list[Finding]:
     """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
     findings = []
-    for block, language, text in _lines(root):
+    suspicious = root.xpath("//text()[contains(., '**')][not(ancestor::code or ancestor::pre or ancestor::script)]")
+    languages = ("en", "zh") if suspicious else ("zh",)
+    for block, language, text in _lines(root, languages):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
             findings.append(
@@ -75,11 +77,15 @@ def page_findings(root: dom.Element) -> list[Finding]:
     return findings
 
 
-def _lines(root):
-    """Blocks that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
+def _lines(root, languages):
+    """Blocks in some languages that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
     for block, around in dom.walk(root):
         name = dom.tag(block)
-        if not around.exempt and (name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class"))):
+        if (
+            around.language in languages
+            and not around.exempt
+            and (name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class")))
+        ):
             for line in "".join(_own(block, around.language)).split("\v"):
                 if line.strip():
                     yield block, around.language, re.sub(r"[ \t\r\n]+", " ", line).strip()
