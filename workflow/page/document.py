@@ -12,7 +12,7 @@ from workflow.page.errors import PageError, Problem
 from workflow.page.markdown import Markdown, MarkdownError, MdBlock
 from workflow.page.placeholders import MARK, START, Splice
 from workflow.page.spacing import space_splices
-from workflow.page.splice import AS_MEASURED, Choice, Context, Session
+from workflow.page.splice import AS_MEASURED, Choice, Context, Splicer
 
 MARKDOWN = Markdown()
 EQUALS = re.compile(f"([A-Za-zγτ]) = (?={START})")
@@ -33,30 +33,30 @@ class DocBlock:
     html: str
 
 
-def spliced(tree: tuple[Node, ...], session: Session) -> str:
-    text = EQUALS.sub("\\1\u00a0=\u00a0", session.run(tree))
-    return space_splices(text, session.vault) if session.context.language == "zh" else text
+def spliced(tree: tuple[Node, ...], splicer: Splicer) -> str:
+    text = EQUALS.sub("\\1\u00a0=\u00a0", splicer.run(tree))
+    return space_splices(text, splicer.vault) if splicer.context.language == "zh" else text
 
 
 def inline(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = AS_MEASURED) -> str:
     """A short text as HTML: emphasis, links, code and splices, no blocks."""
-    session = Session(context, file, choice)
-    return session.vault.fill(MARKDOWN.inline(spliced(tree, session)))
+    splicer = Splicer(context, file, choice)
+    return splicer.vault.fill(MARKDOWN.inline(spliced(tree, splicer)))
 
 
 def plain(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = AS_MEASURED) -> tuple[str, tuple[str, ...]]:
     """A short text where no element can stand, and the keys of its facts."""
-    session = Session(context, file, choice)
-    text = spliced(tree, session)
-    keys = dict.fromkeys(s.key for s in session.vault.items if s.kind in ("number", "word", "plural", "ref"))
-    return session.vault.plain(text).strip(), tuple(keys)
+    splicer = Splicer(context, file, choice)
+    text = spliced(tree, splicer)
+    keys = dict.fromkeys(s.key for s in splicer.vault.items if s.kind in ("number", "word", "plural", "ref"))
+    return splicer.vault.plain(text).strip(), tuple(keys)
 
 
 def document(section: Section, context: Context, choice: Choice = AS_MEASURED, render: bool = True) -> list[DocBlock]:
     """The blocks that speak under a choice. Raises PageError with every problem found. `render=False` leaves HTML out (parity needs none)."""
-    session = Session(context, section.file, choice)
-    text = spliced(section.tree, session)
-    vault, env = session.vault, {"docId": section.slug, "boxes": context.boxes}
+    splicer = Splicer(context, section.file, choice)
+    text = spliced(section.tree, splicer)
+    vault, env = splicer.vault, {"docId": section.slug, "boxes": context.boxes}
     blocks: list[DocBlock] = []
     problems: list[Problem] = []
     open_claims: list[tuple[str, str]] = []

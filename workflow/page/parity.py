@@ -15,7 +15,7 @@ from workflow.page.errors import Problem
 from workflow.page.lint_chinese import CODE
 from workflow.page.lint_numbers import DIGITS
 from workflow.page.placeholders import MARK
-from workflow.page.splice import Choice, Context, Session
+from workflow.page.splice import Choice, Context, Splicer
 from workflow.page.strings import Strings
 from workflow.page.words import Words
 
@@ -139,9 +139,9 @@ def _strings(path: str, texts: dict[str, str], file: str, contexts: dict[str, Co
     for verdict in verdicts:
         signatures, found = {}, {}
         for language, tree in trees.items():
-            session = Session(contexts[language], f"{file}: {path}", Choice(verdict=verdict, every_campaign=True))
-            text = session.run(tree)
-            signatures[language] = Counter(splice.signature for splice in session.vault.items if splice.signature)
+            splicer = Splicer(contexts[language], f"{file}: {path}", Choice(verdict=verdict, every_campaign=True))
+            text = splicer.run(tree)
+            signatures[language] = Counter(splice.signature for splice in splicer.vault.items if splice.signature)
             text = CODE.sub(" ", MARK.sub(" ", text))
             found[language] = words.classes_in(text, language)
             for typed in (*DIGITS.findall(text), *words.numbers_in(text, language)):

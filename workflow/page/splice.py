@@ -73,7 +73,7 @@ AS_MEASURED = Choice()
 
 
 @dataclass
-class Session:
+class Splicer:
     """One document on its way to text with placeholders."""
 
     context: Context
