@@ -197,7 +197,7 @@ def test_a_louder_machine_needs_a_larger_win(tmp_path):
 
 
 def test_thresholds_come_from_the_one_file(derivation):
-    from workflow.derive.evaluate import read_thresholds
+    from workflow.derive.thresholds import read_thresholds
 
     for key, entry in read_thresholds()["claims"].items():
         assert key in derivation.claim_definitions, key

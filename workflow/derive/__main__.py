@@ -14,7 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 from workflow.derive import load, registry, schema
-from workflow.derive.evaluate import THRESHOLDS, Derivation, thresholds_digest
+from workflow.derive.evaluate import Derivation
+from workflow.derive.thresholds import THRESHOLDS, thresholds_digest
 from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
 

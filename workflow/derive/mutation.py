@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workflow.derive import schema
-from workflow.derive.evaluate import Derivation, read_thresholds
+from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
+from workflow.derive.thresholds import read_thresholds
 
 SELECTORS = frozenset(
     "run_id stage label lane block_size boot boot_id repeat in_boot_pass content isl max_concurrency status kind metric comparison"

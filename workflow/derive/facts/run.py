@@ -1,10 +1,10 @@
 """The measuring run as a whole: when, how long, how much."""
 
-from workflow.derive.evaluate import thresholds_digest
 from workflow.derive.load import FAMILIES
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
+from workflow.derive.thresholds import thresholds_digest
 
 
 def latest(read) -> str:
