@@ -73,6 +73,13 @@ def test_a_build_that_fails_counts_as_caught(measured):
     assert "window.decode_ms" in prover.moved(Mutation("sweep_window.csv", "", tuple(points.lines)))
 
 
+def test_files_that_no_longer_fit_together_count_as_caught(measured):
+    prover = Prover(measured)
+    line = measured.tables["search.csv"].lines[0]
+    moved = prover.moved(Mutation("search.csv", "run_id", (line,), ("another",)))
+    assert "run.cells" in moved and "noise.floor" not in moved
+
+
 @pytest.mark.parametrize(
     ("kind", "column"),
     [

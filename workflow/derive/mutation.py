@@ -154,7 +154,10 @@ class Prover:
 
     def moved(self, mutation: Mutation) -> list[str]:
         """Keys whose value differs, or cannot be computed, after a mutation."""
-        changed = self.apply(mutation)
+        try:
+            changed = self.apply(mutation)
+        except FAILURES:  # e.g. rows whose point no longer has their name: nothing is built from such files
+            return sorted(self.readers.get((mutation.file, mutation.column), ()))
         if isinstance(changed, dict):
             derivation = Derivation(self.campaign, resamples=0, thresholds=changed)
         else:
