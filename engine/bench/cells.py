@@ -50,11 +50,6 @@ class Cell:
         """None where prompts keep their natural length."""
         return None if self.workload.content in ("arith", "mixed") else self.isl
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """What a warm-up must have run once in a boot: input length and requests in flight."""
-        return (self.isl, self.max_concurrency)
-
 
 @dataclass(frozen=True)
 class Block:

@@ -180,14 +180,19 @@ class Session:
         ]
 
     def warm_up(self, cell: Cell, boot: Boot) -> None:
-        """Once per boot and shape: as many requests as the cell keeps in flight, a few tokens each, on other text."""
-        if cell.shape in boot.warmed:
+        """Once per boot and shape: as many requests as the cell keeps in flight, a few tokens each, on other text.
+
+        A shape is a prefill length, one chunk at most (a longer prompt repeats that chunk), and the requests in flight.
+        """
+        length = min(cell.isl, self.campaign.engine.chunked_prefill_size)
+        shape = (length, cell.max_concurrency)
+        if shape in boot.warmed:
             return
-        boot.warmed.add(cell.shape)
+        boot.warmed.add(shape)
         source = self.held_out.warmup_ids
         count = min(cell.max_concurrency, cell.workload.num_prompts)
-        starts = [(i * 37) % max(1, len(source) - cell.isl) for i in range(count)]
-        prompts = [Prompt("warm-up", "en", (self.held_out.bos, *source[at : at + cell.isl - 1])) for at in starts]
+        starts = [(i * 37) % max(1, len(source) - length) for i in range(count)]
+        prompts = [Prompt("warm-up", "en", (self.held_out.bos, *source[at : at + length - 1])) for at in starts]
         begin = time.perf_counter()
         boot.engine.run(self.orders(cell, prompts, WARMUP_TOKENS), cell.max_concurrency, self.patience(cell))
         self.cost.warmup_s += time.perf_counter() - begin

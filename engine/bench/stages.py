@@ -55,7 +55,7 @@ class Search:
     max_concurrency: int = 4
     isl: int = 64
     osl: int = 24
-    num_prompts: int = 12
+    num_prompts: int = 16
     aa_pairs: int = 4
     passes: int = 2
     window_repeats: int = 2
