@@ -100,7 +100,17 @@ def model_section(weights: Path, info: dict[str, dict]) -> dict:
         "state_bytes": pools["state_bytes_per_slot"],
         "kv_bytes_per_token": pools["kv_bytes_per_token"],
         "drafters": drafters,
+        **training_section(weights / "quality.json"),
     }
+
+
+def training_section(path: Path) -> dict:
+    """What the training run recorded of the weights; nothing where it left no record."""
+    if not path.is_file():
+        return {}
+    quality = json.loads(path.read_text("utf8"))
+    gate = quality["gate"]
+    return {"training": {"tokens": quality["tokens_seen"], "gate_problems": gate["problems"], "gate_exact": gate["exact"]}}
 
 
 def block_size_of(path: Path) -> int:

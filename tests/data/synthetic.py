@@ -486,6 +486,7 @@ class Campaign:
                 "dspark": {"params": 1_400_000, "bytes": 2_800_000, "block_size": 7},
                 "mtp": {"params": 1_000_000, "bytes": 2_000_000, "block_size": 1},
             },
+            "training": {"tokens": 5_000_000, "gate_problems": 100, "gate_exact": 98},
         }
         return {
             "schema": 1,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data.synthetic import main as write_synthetic
+from tests.data.synthetic import write_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = '''"""Stand-in for a measurement: copies the prepared rows of its stage (or spoils them, or dies)."""
@@ -79,7 +79,7 @@ def copy_repository(target: Path) -> Copy:
     for name in ("sweep", "search"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
-    assert write_synthetic(["--out", str(target / "prepared")]) in (0, None)
+    write_campaign(target / "prepared")
     return Copy(target)
 
 

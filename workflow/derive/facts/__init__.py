@@ -15,5 +15,6 @@ from workflow.derive.facts import (  # noqa: F401
     run,
     scale,
     search,
+    training,
     window,
 )
