@@ -23,8 +23,9 @@ def test_logits_agree_with_training(content):
     with torch.inference_mode():
         expected = model.load_target(path)(torch.tensor([ids]))[0][0]
     with boot(WEIGHTS) as engine:
-        prefill, decode = logits_both_ways(engine, ids)
-    for ours, rows in ((prefill, expected[-1:]), (decode, expected[32:])):
+        prefill, decode = logits_both_ways(engine, ids, len(ids) // 2)
+    half = len(ids) // 2
+    for ours, rows in ((prefill, expected[-1:]), (decode, expected[half:])):
         error = (ours.float() - rows).abs()
         spread = rows.std()
         assert error.max() < 0.25 * spread and error.mean() < 0.03 * spread
@@ -34,8 +35,8 @@ def test_logits_agree_with_training(content):
 
 
 @torch.inference_mode()
-def logits_both_ways(engine, ids):
-    """Logits of the last position by prefill alone, and of positions 32.. by decode after a short prefill."""
+def logits_both_ways(engine, ids, cut):
+    """Logits of the last position by prefill alone, and of positions from `cut` on by decode after a short prefill."""
     from engine.scheduler import Sequence
     from engine.types import RequestRecord
 
@@ -47,9 +48,9 @@ def logits_both_ways(engine, ids):
 
     sequence, last = begin(ids)
     engine.scheduler.remove(sequence)
-    sequence, _ = begin(ids[:32])
+    sequence, _ = begin(ids[:cut])
     rows = []
-    for token in ids[32:]:
+    for token in ids[cut:]:
         sequence.anchor = token
         batch = engine._make_batch([sequence])
         rows.append(engine.target.window(batch.anchors[:, None], batch)[0][0, 0])
