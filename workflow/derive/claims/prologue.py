@@ -41,6 +41,7 @@ def cite(read, which: str) -> None:
         "ratio",
         "accept_factor",
         "step_factor",
+        "rest_factor",
         "label",
         "lane",
         "content",

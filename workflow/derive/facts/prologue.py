@@ -118,7 +118,9 @@ class Comparison:
     plain_tpot: str
     distinct: str
     where: dict
-    """Selection of its request rows."""
+    """Selection of its rows."""
+    plain_where: dict
+    """Selection of the rows of plain decoding under the same load."""
     content: str | None = None
     gamma: int | None = None
     concurrency: int = 1
@@ -136,6 +138,7 @@ def window_comparison(content: str, arm: str) -> Comparison:
         f"{prefix}.plain.tpot_ms",
         f"{prefix}.distinct_4gram_share",
         {"content": content, "arm": arm},
+        {"content": content, "arm": "plain"},
         content,
         gamma,
     )
@@ -157,6 +160,7 @@ def groups(read) -> list[list[Comparison]]:
                     f"{prefix}.plain.tpot_ms",
                     "lanes.distinct_4gram_share",
                     {"lane": "dspark", "max_concurrency": n},
+                    {"lane": "plain", "max_concurrency": n},
                     None,
                     gamma,
                     n,
@@ -175,6 +179,7 @@ def groups(read) -> list[list[Comparison]]:
                     f"{prefix}.plain.tpot_ms",
                     "isl.distinct_4gram_share",
                     {"lane": "dspark", "isl": i},
+                    {"lane": "plain", "isl": i},
                     None,
                     gamma,
                     1,
@@ -214,23 +219,45 @@ def ratio(read, which):
     return read[chosen(read, which).ratio]
 
 
+def tokens_of(read, comparison: Comparison, where: dict) -> Sample:
+    """Tokens after the first a decode step.
+
+    Speculation's come from the request rows where the speed ratio does (all sweeps but concurrency), so that one draw serves both.
+    """
+    points = read.points(comparison.sweep, **where)
+    if comparison.sweep == "concurrency" or where is comparison.plain_where:
+        return points.sum("decode_tokens") / points.sum("steps")
+    return measures.emitted_per_round(read.requests(comparison.sweep, **where)) * measures.rounds_per_step(points)
+
+
 @fact("prologue.{which}.accept_factor", kind="ratio", which=BOTH)
 def accept_factor(read, which):
-    """tokens a round of that cell, against the one token of a plain step"""
+    """tokens a decode step of that cell / tokens a decode step of plain decoding under the same load"""
     comparison = chosen(read, which)
-    return measures.emitted_per_round(read.requests(comparison.sweep, **comparison.where)) / measures.BONUS
+    return tokens_of(read, comparison, comparison.where) / tokens_of(read, comparison, comparison.plain_where)
 
 
 @fact("prologue.{which}.step_factor", kind="ratio", which=BOTH)
 def step_factor(read, which):
-    """ratio / accept factor: time of a plain step against that of a round"""
-    return read[f"prologue.{which}.ratio"] / read[f"prologue.{which}.accept_factor"]
+    """mean decode step of plain decoding / mean decode step of that cell, wall clock of the engine"""
+    comparison = chosen(read, which)
+    plain, own = (
+        measures.per_step(read.points(comparison.sweep, **where), "step_ms") for where in (comparison.plain_where, comparison.where)
+    )
+    return plain / own
+
+
+@fact("prologue.{which}.rest_factor", kind="ratio", which=BOTH)
+def rest_factor(read, which):
+    """ratio / (accept factor x step factor): what prefill, the time between steps and the client do to the ratio"""
+    factors = read[f"prologue.{which}.accept_factor"] * read[f"prologue.{which}.step_factor"]
+    return read[f"prologue.{which}.ratio"] / factors
 
 
 @fact("prologue.{which}.step_growth", kind="ratio", which=BOTH)
 def step_growth(read, which):
-    """1 / step factor: time of a round against that of a plain step"""
-    return 1 / read[f"prologue.{which}.step_factor"]
+    """1 / (step factor x rest factor): what a step costs the client, the time outside the steps included, against a plain one"""
+    return 1 / (read[f"prologue.{which}.step_factor"] * read[f"prologue.{which}.rest_factor"])
 
 
 @fact("prologue.{which}.label", kind="label", which=BOTH)
