@@ -21,6 +21,7 @@ def winner_confirmed(read):
         "search.winner_gamma",
         "search.base_gamma",
         "search.winner_ratio",
+        "search.plain_tpot_ms",
         "search.detectable",
         "search.concurrency",
         "search.boots",

@@ -104,6 +104,12 @@ def winner_ratio(read):
     return ratio_of(read, "window", {"lane": lane, "block_size": size})
 
 
+@fact("search.plain_tpot_ms", kind="duration", unit="ms/token")
+def plain_tpot_ms(read):
+    """plain time per token at the load and on the prompts where the winner was chosen"""
+    return measures.time_per_token(read.requests("search", stage="window", lane="plain"))
+
+
 @fact("search.confirm_ratio", kind="ratio")
 def confirm_ratio(read):
     """time per token of the base / of the winner on fresh boots"""
