@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from kernels.block_accept.reference import CONTRACT
-from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, pick
+from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, deciding_uniform, pick
+from kernels.chain_accept.reference import check_final
 from kernels.greedy_accept.reference import check_window
 
 
@@ -22,6 +23,7 @@ def block_accept(
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     batch, block = sizes["B"], sizes["G"]
     check_window("block_accept", block, sizes["W"], verify_lens)
+    check_final("block_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("block_accept", p, q, mask)
@@ -50,4 +52,4 @@ def block_accept(
     left = (decided_ratio.unsqueeze(1) * p_row - q_row).clamp_min_(0.0)
     partial = (correct < counts).unsqueeze(1)
     weights = torch.where(partial & (left.sum(1, keepdim=True) > 0), left, p_row)
-    return correct, pick(weights, u_final)
+    return correct, pick(weights, deciding_uniform(u_final, correct))

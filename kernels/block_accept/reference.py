@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import inverse_cdf
+from kernels.chain_accept.reference import check_final, inverse_cdf
 from kernels.contract import Contract, check_probabilities
 from kernels.greedy_accept.reference import candidate_count, check_window
 
@@ -14,7 +14,7 @@ CONTRACT = Contract(
     q="B G V | f32",
     drafts="B G | int",
     u="B G | f32",
-    u_final="B | f32",
+    u_final="... | f32",
     verify_lens="B | int",
 )
 
@@ -39,6 +39,7 @@ def block_accept(
     """
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("block_accept", sizes["G"], sizes["W"], verify_lens)
+    check_final("block_accept", u_final, sizes["B"], sizes["W"])
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -70,7 +71,7 @@ def block_accept(
         if float(weights.sum()) <= 0.0:
             weights = p[request, accepted]
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request])
+        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
     return correct, bonus
 
 

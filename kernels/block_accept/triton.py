@@ -8,7 +8,8 @@ import triton.language as tl
 
 from kernels.aot import variant
 from kernels.block_accept.reference import CONTRACT
-from kernels.chain_accept.triton import BLOCK, pick, row_sum
+from kernels.chain_accept.reference import check_final
+from kernels.chain_accept.triton import BLOCK, final_uniform, pick, row_sum
 from kernels.contract import check_probabilities
 from kernels.greedy_accept.reference import check_window
 from kernels.greedy_accept.triton import candidate_limit
@@ -19,7 +20,7 @@ WARPS = 4
 
 @triton.jit
 def _block_accept(
-    p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
+    p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, PER_POSITION: tl.constexpr, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
 ):
     request = tl.program_id(0).to(tl.int64)
     limit = candidate_limit(verify_lens, request, G, HAS_LENS)
@@ -48,7 +49,7 @@ def _block_accept(
         kept_ratio = tl.where(keep, ratio, kept_ratio)
     row_p = p + (request * (G + 1) + accepted) * V
     row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
-    token = pick(row_p, row_q, kept_ratio, -1, accepted < count, tl.load(u_final + request), V, BLOCK)
+    token = pick(row_p, row_q, kept_ratio, -1, accepted < count, final_uniform(u_final, request, accepted, G, PER_POSITION), V, BLOCK)
     tl.store(correct + request, accepted.to(tl.int64))
     tl.store(bonus + request, token.to(tl.int64))
 
@@ -65,6 +66,7 @@ def block_accept(
     """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("block_accept", sizes["G"], sizes["W"], None)
+    check_final("block_accept", u_final, sizes["B"], sizes["W"])
     if debug:
         check_probabilities("block_accept", "p", p)
         check_probabilities("block_accept", "q", q)
@@ -76,12 +78,13 @@ def block_accept(
             q.contiguous(),
             drafts.contiguous(),
             u.contiguous(),
-            u_final,
+            u_final.contiguous(),
             drafts if verify_lens is None else verify_lens,
             correct,
             bonus,
             sizes["G"],
             sizes["V"],
+            PER_POSITION=u_final.dim() == 2,
             HAS_LENS=verify_lens is not None,
             BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
             num_warps=WARPS,
@@ -103,6 +106,7 @@ VARIANTS = [
         bonus="*i64",
         G="i32",
         V="i32",
+        PER_POSITION=True,
         HAS_LENS=True,
         BLOCK=BLOCK,
     )

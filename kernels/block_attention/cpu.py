@@ -6,7 +6,7 @@ import torch
 
 from kernels.block_attention.reference import CONTRACT
 from kernels.contract import check_block_size
-from kernels.decode_attention.cpu import token_rows
+from kernels.decode_attention.cpu import fits, token_rows
 from kernels.decode_attention.reference import check_length, check_paging
 
 
@@ -23,9 +23,16 @@ def block_attention(
     scale: float,
 ) -> torch.Tensor:
     """Same semantics as the reference; a request's bits depend on its own tokens and on γ, not on the batch."""
-    CONTRACT.check(
-        q=q, k_block=k_block, v_block=v_block, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths
-    )
+    if (
+        q.dim() != 4
+        or k_block.shape != v_block.shape
+        or k_block.shape[:2] != q.shape[:2]
+        or k_block.shape[2:] != k_cache.shape[1:]
+        or not fits(q, k_cache, v_cache, block_table, lengths)
+    ):
+        CONTRACT.check(
+            q=q, k_block=k_block, v_block=v_block, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths
+        )
     batch, block, query_heads, dim = q.shape
     check_block_size("block_attention", block)
     check_paging("block_attention", query_heads, k_cache, block_table, page_size)
@@ -42,10 +49,10 @@ def block_attention(
         if length == 0:
             outputs.append(torch.bmm(torch.softmax(inside, dim=-1), block_values[request]))
             continue
-        keys = token_rows(k_cache, pages, length, page_size).permute(1, 2, 0)
-        values = token_rows(v_cache, pages, length, page_size).transpose(0, 1)
-        weights = torch.softmax(torch.cat([torch.bmm(queries[request], keys), inside], dim=-1), dim=-1)
+        keys, values = token_rows(k_cache, v_cache, pages, length, page_size)
+        scores = torch.bmm(queries[request], keys.permute(1, 2, 0))
+        weights = torch.softmax(torch.cat([scores, inside], dim=-1), dim=-1)
         seen, own = weights.split([length, block], dim=-1)
-        outputs.append(torch.bmm(seen, values).baddbmm_(own, block_values[request]))
-    o = torch.stack(outputs).view(batch, kv_heads, block, group, dim)
+        outputs.append(torch.bmm(seen, values.transpose(0, 1)).baddbmm_(own, block_values[request]))
+    o = (outputs[0] if batch == 1 else torch.stack(outputs)).view(batch, kv_heads, block, group, dim)
     return o.transpose(1, 2).reshape(batch, block, query_heads, dim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import CONTRACT
+from kernels.chain_accept.reference import CONTRACT, check_final
 from kernels.contract import check_probabilities
 from kernels.greedy_accept.reference import check_window
 
@@ -35,6 +35,11 @@ def deciding_rows(p: torch.Tensor, correct: torch.Tensor) -> torch.Tensor:
     return p[torch.arange(p.shape[0]), correct]
 
 
+def deciding_uniform(u_final: torch.Tensor, correct: torch.Tensor) -> torch.Tensor:
+    """The last uniform of each request, [B]: its only one, or that of the position after its accepted drafts."""
+    return u_final if u_final.dim() == 1 else u_final.gather(1, correct.unsqueeze(1)).squeeze(1)
+
+
 def check_read_rows(op: str, p: torch.Tensor, q: torch.Tensor | None, mask: torch.Tensor) -> None:
     """Debug check of the rows that the rule may read."""
     for request, count in enumerate(mask.sum(1).tolist()):
@@ -56,6 +61,7 @@ def chain_accept(
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     block = sizes["G"]
     check_window("chain_accept", block, sizes["W"], verify_lens)
+    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("chain_accept", p, q, mask)
@@ -69,4 +75,4 @@ def chain_accept(
     q_row = deciding_rows(q, correct.clamp_max(block - 1))
     left = (p_row - q_row.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)).clamp_min_(0.0)
     weights = torch.where(rejected & (left.sum(1, keepdim=True) > 0), left, p_row)
-    return correct, pick(weights, u_final)
+    return correct, pick(weights, deciding_uniform(u_final, correct))

@@ -13,9 +13,15 @@ CONTRACT = Contract(
     q="B G V | f32",
     drafts="B G | int",
     u="B G | f32",
-    u_final="B | f32",
+    u_final="... | f32",
     verify_lens="B | int",
 )
+
+
+def check_final(op: str, u_final: torch.Tensor, batch: int, window: int) -> None:
+    """One last uniform a request, or one a window position."""
+    if u_final.shape not in ((batch,), (batch, window)):
+        raise ValueError(f"{op}: u_final has shape {list(u_final.shape)}, expected [{batch}] or [{batch}, {window}]")
 
 
 def inverse_cdf(weights: torch.Tensor, u: torch.Tensor) -> int:
@@ -50,7 +56,7 @@ def chain_accept(
 
     p [B, γ + 1, V], target rows after the anchor and after each draft; q [B, γ, V], the distributions that the drafts were
     sampled from; drafts [B, γ] int64, -1 pads a short draft; u [B, γ], u_final [B] uniforms in (0, 1), independent of each
-    other and of the drafts; verify_lens [B] in 1..γ+1: only verify_lens - 1 drafts are candidates, later rows are not read.
+    other and of the drafts (u_final may be [B, γ + 1], then column c serves the bonus after c drafts); verify_lens [B] in 1..γ+1: only verify_lens - 1 drafts are candidates, later rows are not read.
     A draft with q outside (0, 1] is rejected. After c accepted drafts the bonus comes from normalise(max(p_c - q_c, 0)) if
     draft c was rejected, or from p_c if no draft was left. The committed tokens are distributed as the target alone.
     Returns correct [B], bonus [B] int64. `debug` checks that every row that is read sums to one.
@@ -59,6 +65,7 @@ def chain_accept(
     """
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("chain_accept", sizes["G"], sizes["W"], verify_lens)
+    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -79,5 +86,5 @@ def chain_accept(
                 break
             accepted += 1
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request])
+        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
     return correct, bonus

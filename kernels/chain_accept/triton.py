@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.chain_accept.reference import CONTRACT
+from kernels.chain_accept.reference import CONTRACT, check_final
 from kernels.contract import check_probabilities
 from kernels.greedy_accept.reference import check_window
 from kernels.greedy_accept.triton import candidate_limit
@@ -64,8 +64,17 @@ def pick(p, q, ratio, removed, use_q, u, V, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def final_uniform(u_final, request, accepted, G, PER_POSITION: tl.constexpr):
+    """The last uniform of a request: its only one, or that of the position after its accepted drafts."""
+    at = request
+    if PER_POSITION:
+        at = request * (G + 1) + accepted
+    return tl.load(u_final + at)
+
+
+@triton.jit
 def _chain_accept(
-    p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
+    p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, PER_POSITION: tl.constexpr, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
 ):
     request = tl.program_id(0).to(tl.int64)
     limit = candidate_limit(verify_lens, request, G, HAS_LENS)
@@ -83,7 +92,7 @@ def _chain_accept(
         alive = (offered & passed).to(tl.int32)
     row_p = p + (request * (G + 1) + accepted) * V
     row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
-    token = pick(row_p, row_q, 1.0, -1, rejected > 0, tl.load(u_final + request), V, BLOCK)
+    token = pick(row_p, row_q, 1.0, -1, rejected > 0, final_uniform(u_final, request, accepted, G, PER_POSITION), V, BLOCK)
     tl.store(correct + request, accepted.to(tl.int64))
     tl.store(bonus + request, token.to(tl.int64))
 
@@ -100,6 +109,7 @@ def chain_accept(
     """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
     sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("chain_accept", sizes["G"], sizes["W"], None)
+    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
     if debug:
         check_probabilities("chain_accept", "p", p)
         check_probabilities("chain_accept", "q", q)
@@ -111,12 +121,13 @@ def chain_accept(
             q.contiguous(),
             drafts.contiguous(),
             u.contiguous(),
-            u_final,
+            u_final.contiguous(),
             drafts if verify_lens is None else verify_lens,
             correct,
             bonus,
             sizes["G"],
             sizes["V"],
+            PER_POSITION=u_final.dim() == 2,
             HAS_LENS=verify_lens is not None,
             BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
             num_warps=WARPS,
@@ -138,6 +149,7 @@ VARIANTS = [
         bonus="*i64",
         G="i32",
         V="i32",
+        PER_POSITION=True,
         HAS_LENS=True,
         BLOCK=BLOCK,
     )

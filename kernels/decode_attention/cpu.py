@@ -11,16 +11,32 @@ import torch
 from kernels.decode_attention.reference import CONTRACT, check_length, check_paging
 
 
-def token_rows(cache: torch.Tensor, pages: list[int], length: int, page_size: int) -> torch.Tensor:
-    """First `length` tokens [length, Hkv, D] float32 of a request; a view where its pages are consecutive."""
+def token_rows(
+    k_cache: torch.Tensor, v_cache: torch.Tensor, pages: list[int], length: int, page_size: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """First `length` keys and values [length, Hkv, D] float32 of a request; views where its pages are consecutive."""
     needed = -(-length // page_size)
     first = pages[0]
-    if all(page == first + i for i, page in enumerate(pages[:needed])):
-        rows = cache.narrow(0, first * page_size, length)
+    if pages[:needed] == list(range(first, first + needed)):
+        rows = k_cache.narrow(0, first * page_size, length), v_cache.narrow(0, first * page_size, length)
     else:
-        whole = cache.view(-1, page_size, *cache.shape[1:])
-        rows = whole[torch.tensor(pages[:needed])].flatten(0, 1)[:length]
-    return rows if rows.dtype is torch.float32 else rows.float()
+        where = torch.tensor(pages[:needed])
+        shape = (-1, page_size, *k_cache.shape[1:])
+        rows = tuple(cache.view(shape).index_select(0, where).flatten(0, 1)[:length] for cache in (k_cache, v_cache))
+    if k_cache.dtype is not torch.float32:
+        rows = rows[0].float(), rows[1].float()
+    return rows
+
+
+def fits(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> bool:
+    """The few comparisons that tell the usual call from one that the contract must look at."""
+    return (
+        k_cache.shape == v_cache.shape
+        and q.shape[-1] == k_cache.shape[-1]
+        and q.shape[0] == table.shape[0] == lengths.shape[0]
+        and q.dtype is torch.float32
+        and lengths.dtype is torch.int64
+    )
 
 
 def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, first_length: int) -> torch.Tensor:
@@ -49,7 +65,8 @@ def decode_attention(
     scale: float,
 ) -> torch.Tensor:
     """Same semantics as the reference; a request's bits depend on its own tokens only."""
-    CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
+    if q.dim() != 3 or not fits(q, k_cache, v_cache, block_table, lengths):
+        CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
     batch, query_heads, dim = q.shape
     check_paging("decode_attention", query_heads, k_cache, block_table, page_size)
     kv_heads = k_cache.shape[1]
@@ -57,8 +74,7 @@ def decode_attention(
     outputs = []
     for request, (pages, length) in enumerate(zip(block_table.tolist(), lengths.tolist())):
         check_length("decode_attention", request, length, block_table, page_size)
-        keys = token_rows(k_cache, pages, length, page_size)
-        values = token_rows(v_cache, pages, length, page_size)
+        keys, values = token_rows(k_cache, v_cache, pages, length, page_size)
         outputs.append(attend(queries[request], keys, values, length))
     o = outputs[0] if batch == 1 else torch.cat(outputs)
     return o.view(batch, query_heads, dim)

@@ -24,8 +24,7 @@ def decode_attention(
     """Same semantics as the reference, to rounding."""
     outputs = []
     for query, pages, length in zip(q.unbind(), block_table.tolist(), lengths.tolist()):
-        keys = token_rows(k_cache, pages, length, page_size).transpose(0, 1)[None]
-        values = token_rows(v_cache, pages, length, page_size).transpose(0, 1)[None]
+        keys, values = (rows.transpose(0, 1)[None] for rows in token_rows(k_cache, v_cache, pages, length, page_size))
         outputs.append(
             torch.nn.functional.scaled_dot_product_attention(query[None, :, None], keys, values, scale=scale, enable_gqa=True)[0, :, 0]
         )

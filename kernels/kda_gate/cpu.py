@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernels.kda_gate.reference import CONTRACT
+from kernels.scalars import scalar
 from kernels.vector_loop import VECTOR
 
 
@@ -24,8 +25,9 @@ def kda_gate(
             f"kda_gate: f {list(f.shape)} with {heads} heads and decay_floor = {decay_floor}; expected [..., C] with C a multiple "
             "of the heads and a negative floor"
         )
-    raw = torch.add(dt_bias, f).view(*f.shape[:-1], heads, channels // heads)
-    g = raw.mul_(a_log.exp().unsqueeze_(-1)).sigmoid_().mul_(decay_floor)
+    wide = f + dt_bias if f.dtype is torch.float32 else f.float().add_(dt_bias)
+    raw = wide.view(*f.shape[:-1], heads, channels // heads)
+    g = raw.mul_(a_log.exp().unsqueeze_(-1)).sigmoid_().mul_(scalar(decay_floor))
     # A few heads would fall into the scalar rest of the loop for one row and into its vector part for many, and the two
     # sigmoids differ in the last bit: padding keeps every head in the vector part.
     padded = torch.constant_pad_nd(b if b.dtype is torch.float32 else b.float(), (0, -heads % VECTOR))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernels.l2_norm.reference import CONTRACT
+from kernels.scalars import scalar
 
 
 def l2_norm(x: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
@@ -12,4 +13,4 @@ def l2_norm(x: torch.Tensor, eps: float = 1e-6) -> torch.Tensor:
     if x.dtype is not torch.float32 or x.stride(-1) != 1:
         CONTRACT.check(x=x)
     norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-    return x * norm.mul_(norm).add_(eps).rsqrt_()
+    return x * norm.mul_(norm).add_(scalar(eps)).rsqrt_()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, pick
+from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, deciding_uniform, pick
+from kernels.chain_accept.reference import check_final
 from kernels.greedy_accept.reference import check_window
 from kernels.one_hot_accept.reference import CONTRACT
 
@@ -21,6 +22,7 @@ def one_hot_accept(
     sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     block = sizes["G"]
     check_window("one_hot_accept", block, sizes["W"], verify_lens)
+    check_final("one_hot_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("one_hot_accept", p, None, mask)
@@ -32,4 +34,4 @@ def one_hot_accept(
     token = ids.gather(1, correct.clamp_max(block - 1).unsqueeze(1))
     left = p_row.scatter(1, token, 0.0)
     weights = torch.where(rejected & (left.sum(1, keepdim=True) > 0), left, p_row)
-    return correct, pick(weights, u_final)
+    return correct, pick(weights, deciding_uniform(u_final, correct))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import inverse_cdf
+from kernels.chain_accept.reference import check_final, inverse_cdf
 from kernels.contract import Contract, check_probabilities
 from kernels.greedy_accept.reference import candidate_count, check_window
 
 CONTRACT = Contract(
-    "one_hot_accept", p="B W V | f32", drafts="B G | int", u="B G | f32", u_final="B | f32", verify_lens="B | int"
+    "one_hot_accept", p="B W V | f32", drafts="B G | int", u="B G | f32", u_final="... | f32", verify_lens="B | int"
 )
 
 
@@ -24,11 +24,12 @@ def one_hot_accept(
     """`chain_accept` with q one-hot at the draft: accept x_i with probability p_i(x_i), else sample p_i without x_i.
 
     For drafters that propose tokens deterministically (lookup, greedy drafts). p [B, γ + 1, V]; drafts [B, γ] int64;
-    u [B, γ], u_final [B] in (0, 1); verify_lens and debug as `chain_accept`. Returns correct [B], bonus [B] int64.
+    u [B, γ] in (0, 1); u_final, verify_lens and debug as `chain_accept`. Returns correct [B], bonus [B] int64.
     Source: Leviathan et al., 2023, with a degenerate proposal.
     """
     sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("one_hot_accept", sizes["G"], sizes["W"], verify_lens)
+    check_final("one_hot_accept", u_final, sizes["B"], sizes["W"])
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -47,5 +48,5 @@ def one_hot_accept(
                 break
             accepted += 1
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request])
+        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
     return correct, bonus

@@ -7,7 +7,8 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.chain_accept.triton import BLOCK, WARPS, pick
+from kernels.chain_accept.reference import check_final
+from kernels.chain_accept.triton import BLOCK, WARPS, final_uniform, pick
 from kernels.contract import check_probabilities
 from kernels.greedy_accept.reference import check_window
 from kernels.greedy_accept.triton import candidate_limit
@@ -16,7 +17,7 @@ from kernels.one_hot_accept.reference import CONTRACT
 
 @triton.jit
 def _one_hot_accept(
-    p, drafts, u, u_final, verify_lens, correct, bonus, G, V, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
+    p, drafts, u, u_final, verify_lens, correct, bonus, G, V, PER_POSITION: tl.constexpr, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
 ):
     request = tl.program_id(0).to(tl.int64)
     limit = candidate_limit(verify_lens, request, G, HAS_LENS)
@@ -32,7 +33,7 @@ def _one_hot_accept(
         removed = tl.where(offered & (passed == 0), token, removed)
         alive = (offered & passed).to(tl.int32)
     row = p + (request * (G + 1) + accepted) * V
-    token = pick(row, row, 1.0, removed, removed < -1, tl.load(u_final + request), V, BLOCK)
+    token = pick(row, row, 1.0, removed, removed < -1, final_uniform(u_final, request, accepted, G, PER_POSITION), V, BLOCK)
     tl.store(correct + request, accepted.to(tl.int64))
     tl.store(bonus + request, token.to(tl.int64))
 
@@ -48,6 +49,7 @@ def one_hot_accept(
     """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
     sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
     check_window("one_hot_accept", sizes["G"], sizes["W"], None)
+    check_final("one_hot_accept", u_final, sizes["B"], sizes["W"])
     if debug:
         check_probabilities("one_hot_accept", "p", p)
     correct = torch.empty(sizes["B"], dtype=torch.int64, device=p.device)
@@ -57,12 +59,13 @@ def one_hot_accept(
             p.contiguous(),
             drafts.contiguous(),
             u.contiguous(),
-            u_final,
+            u_final.contiguous(),
             drafts if verify_lens is None else verify_lens,
             correct,
             bonus,
             sizes["G"],
             sizes["V"],
+            PER_POSITION=u_final.dim() == 2,
             HAS_LENS=verify_lens is not None,
             BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
             num_warps=WARPS,
@@ -83,6 +86,7 @@ VARIANTS = [
         bonus="*i64",
         G="i32",
         V="i32",
+        PER_POSITION=True,
         HAS_LENS=True,
         BLOCK=BLOCK,
     )

@@ -35,8 +35,8 @@ def prefill_attention(
     kv_heads = k_cache.shape[1]
     group = query_heads // kv_heads
     pages = block_table.tolist()
-    keys = token_rows(k_cache, pages, start + tokens, page_size).permute(1, 2, 0)
-    values = token_rows(v_cache, pages, start + tokens, page_size).transpose(0, 1)
+    keys, values = token_rows(k_cache, v_cache, pages, start + tokens, page_size)
+    keys, values = keys.permute(1, 2, 0), values.transpose(0, 1)
     queries = (q * scale).view(tokens, kv_heads, group, dim).transpose(0, 1).reshape(kv_heads, tokens * group, dim)
     future = torch.full((QUERY_BLOCK, QUERY_BLOCK), float("-inf")).triu_(1).repeat_interleave(group, 0)
     o = torch.empty(kv_heads, tokens * group, dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernels.rms_norm.reference import CONTRACT
+from kernels.scalars import scalar
 
 
 def rms_norm(
@@ -15,7 +16,7 @@ def rms_norm(
         CONTRACT.check(x=x, weight=weight)
     wide = x if x.dtype is torch.float32 else x.float()
     norm = torch.linalg.vector_norm(wide, dim=-1, keepdim=True)
-    inverse = norm.mul_(norm).div_(x.shape[-1]).add_(eps).rsqrt_()
+    inverse = norm.mul_(norm).mul_(scalar(1 / x.shape[-1])).add_(scalar(eps)).rsqrt_()
     y = (wide * inverse).mul_(weight)
     wanted = out_dtype or x.dtype
-    return y if wanted is torch.float32 else y.to(wanted)
+    return y if wanted is torch.float32 else y.bfloat16() if wanted is torch.bfloat16 else y.to(wanted)

@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import torch
 
-from kernels.short_conv_window.reference import CONTRACT
+from kernels.short_conv_window.reference import CONTRACT, check_buffer
 
 
 def short_conv_window(
-    x: torch.Tensor, weight: torch.Tensor, state: torch.Tensor, slots: torch.Tensor | None = None
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    state: torch.Tensor,
+    slots: torch.Tensor | None = None,
+    buffer: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Same semantics as the reference. `windows` is a view of the B x (W + 3) inputs, valid as long as it is held.
+    """Same semantics as the reference. `windows` is a view of the B x (W + 3) inputs, of `buffer` if given.
 
     A position's bits depend on its four inputs only, whatever B and W are.
     """
     batch, window, channels = x.shape
     if state.shape[-1] != channels or weight.shape != (4, channels) or weight.dtype is not torch.float32:
         CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
-    if slots is not None:
-        before = state[slots]
-    elif state.shape[0] == batch:
+    if slots is None:
+        if state.shape[0] != batch:
+            raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {channels}] without slots")
         before = state
+    elif batch == 1:
+        before = state.narrow(0, int(slots), 1)
     else:
-        raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {channels}] without slots")
-    inputs = torch.cat([before if before.dtype is x.dtype else before.to(x.dtype), x], dim=1)
-    row = (window + 3) * channels
+        before = state.index_select(0, slots)
+    if buffer is None:
+        inputs = torch.cat([before if before.dtype is x.dtype else before.to(x.dtype), x], dim=1)
+    else:
+        check_buffer(x, buffer)
+        inputs = buffer
+        inputs.narrow(1, 0, 3).copy_(before)
+        inputs.narrow(1, 3, window).copy_(x)
+    row = inputs.stride(0)
     wide = inputs if inputs.dtype is torch.float32 else inputs.float()
-    taps = wide.as_strided((batch, window, 4, channels), (row, channels, channels, 1))
+    taps = wide.as_strided((batch, window, 4, channels), (wide.stride(0), channels, channels, 1))
     # Products first, then a sum of four: each output adds the same four numbers in the same order.
     y = torch.nn.functional.silu((taps * weight).sum(2), inplace=True)
-    windows = inputs.as_strided((window, batch, 3, channels), (channels, row, channels, 1), channels)
+    windows = inputs.as_strided((window, batch, 3, channels), (channels, row, channels, 1), inputs.storage_offset() + channels)
     return y, windows

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.short_conv_window.reference import CONTRACT
+from kernels.short_conv_window.reference import CONTRACT, check_buffer
 
 WARPS = 4
 BLOCK_D = 256
@@ -43,15 +43,23 @@ def _short_conv_window(x, weight, state, slots, y, windows, B, W, D, HAS_SLOTS: 
 
 
 def short_conv_window(
-    x: torch.Tensor, weight: torch.Tensor, state: torch.Tensor, slots: torch.Tensor | None = None
+    x: torch.Tensor,
+    weight: torch.Tensor,
+    state: torch.Tensor,
+    slots: torch.Tensor | None = None,
+    buffer: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Same semantics as the reference."""
+    """Same semantics as the reference; with `buffer`, `windows` is a view of it as on the CPU."""
     CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
+    check_buffer(x, buffer)
     batch, window, channels = x.shape
     if slots is None and state.shape[0] != batch:
         raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {channels}] without slots")
     x, weight, state = x.contiguous(), weight.contiguous(), state.to(x.dtype).contiguous()
     y = torch.empty(batch, window, channels, device=x.device)
+    if buffer is not None:
+        buffer[:, :3] = state if slots is None else state[slots]
+        buffer[:, 3:] = x
     windows = torch.empty(window, batch, 3, channels, dtype=x.dtype, device=x.device)
     _short_conv_window[(batch, triton.cdiv(channels, BLOCK_D))](
         x,
@@ -67,6 +75,8 @@ def short_conv_window(
         BLOCK_D=BLOCK_D,
         num_warps=WARPS,
     )
+    if buffer is not None:
+        windows = buffer.unfold(1, 3, 1)[:, 1:].permute(1, 0, 3, 2)
     return y, windows
 
 

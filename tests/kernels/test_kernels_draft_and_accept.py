@@ -133,6 +133,19 @@ def window_without_padding(window, block):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("op", ["chain_accept", "one_hot_accept", "block_accept"])
+def test_a_last_uniform_for_every_position_uses_the_one_after_the_accepted_drafts(window, op, backend):
+    p, q, drafts, u, _, lens = window()
+    accept = load(op, backend)
+    head = (p, drafts, u) if op == "one_hot_accept" else (p, q, drafts, u)
+    every = torch.rand(300, 5, generator=torch.Generator().manual_seed(5))
+    correct, bonus = accept(*head, every, verify_lens=lens)
+    decided = every.gather(1, correct[:, None]).squeeze(1)
+    same, single = accept(*head, decided, verify_lens=lens)
+    assert torch.equal(correct, same) and torch.equal(bonus, single) and len(correct.unique()) > 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("op", ["chain_accept", "one_hot_accept", "block_accept"])
 def test_rows_beyond_the_window_are_never_read(window, op, backend):
     p, q, drafts, u, u_final, lens = window()
     accept = load(op, backend)

@@ -122,6 +122,21 @@ def test_window_convolution_matches_the_reference(rand, dtype, batch, window):
     assert torch.equal(windows, wanted_windows)
 
 
+@pytest.mark.parametrize("backend", ["reference", "cpu"])
+def test_window_convolution_into_shared_scratch(rand, backend):
+    """Windows of two layers as views of one tensor, so that one commit serves both."""
+    conv, commit = load("short_conv_window", backend), load("state_commit", "cpu")
+    x, weight, pool = rand(2, 3, 4, 96), rand(4, 96), rand(2, 5, 3, 96)
+    slots, scratch = torch.tensor([4, 1, 2]), torch.full((2, 3, 7, 96), float("nan"))
+    wanted = [conv(x[layer], weight, pool[layer], slots) for layer in range(2)]
+    for layer in range(2):
+        y, windows = conv(x[layer], weight, pool[layer], slots, buffer=scratch[layer])
+        assert torch.equal(y, wanted[layer][0]) and torch.equal(windows, wanted[layer][1])
+    together = scratch.as_strided((2, 4, 3, 3, 96), (3 * 7 * 96, 96, 7 * 96, 96, 1), 96)
+    commit(pool, together, slots, torch.tensor([0, 3, -1]))
+    assert torch.equal(pool[1, 4], wanted[1][1][0, 0]) and torch.equal(pool[0, 1], wanted[0][1][3, 1])
+
+
 @pytest.mark.parametrize("tokens", [1, 2, 3, 20])
 def test_prefill_convolution_matches_and_hands_on_its_state(rand, tokens):
     x, weight, state = rand(tokens, 96, dtype=torch.bfloat16), rand(4, 96), rand(3, 96, dtype=torch.bfloat16)

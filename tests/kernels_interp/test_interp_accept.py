@@ -36,6 +36,9 @@ def test_rejection_rules(round_of, both, op, block):
     (correct, bonus), (our_correct, our_bonus) = both(op)(*arguments, verify_lens=lens)
     assert torch.equal(correct, our_correct) and torch.equal(bonus, our_bonus)
     assert correct.max() > 0
+    every = torch.rand(24, block + 1, generator=torch.Generator().manual_seed(block))
+    (_, bonus), (_, our_bonus) = both(op)(*arguments[:-1], every, verify_lens=lens)
+    assert torch.equal(bonus, our_bonus)
 
 
 @pytest.mark.parametrize("op", ["chain_accept", "one_hot_accept", "block_accept"])

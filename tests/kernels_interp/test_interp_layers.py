@@ -59,6 +59,9 @@ def test_window_convolution(rand, both, dtype, window):
     torch.testing.assert_close(our_y, y, **CLOSE)
     assert torch.equal(our_states, states)
     torch.testing.assert_close(load("short_conv_window", "triton")(x, weight, pool[slots])[0], y, **CLOSE)
+    scratch = torch.full((2, window + 3, 40), float("nan"), dtype=dtype)
+    _, views = load("short_conv_window", "triton")(x, weight, pool, slots, buffer=scratch)
+    assert torch.equal(views, states) and views.data_ptr() == scratch[:, 1:].data_ptr()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
