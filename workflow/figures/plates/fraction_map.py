@@ -118,4 +118,4 @@ def table(values: Values) -> Table:
     return Table(("path", "knob", "level", "tokens", "step"), tuple(rows))
 
 
-PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True)
+PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True, needs=("prologue.best.distinct_4gram_share",))

@@ -103,4 +103,4 @@ def table(values: Values) -> Table:
     return Table(("effect", "ratio"), tuple(rows))
 
 
-PLATE = Plate("noise", "noise.small", draw, table, wide=True, needs=("noise.comparisons", "window.code.plain.tpot_ms"))
+PLATE = Plate("noise", "noise.small", draw, table, wide=True, needs=("noise.comparisons", "window.all.plain.tpot_ms"))

@@ -104,11 +104,12 @@ def table(values: Values) -> Table:
     rows = []
     for content in CONTENT:
         gammas = sorted({m.at for _, part, _ in PANELS for m in series(values, f"window.{content}.g#.{part}")})
+        text = (key(values, f"window.{content}.plain.tpot_ms"), key(values, f"window.{content}.distinct_4gram_share"))
         for gamma in gammas:
             row = f"window.{content}.g{gamma}"
             parts = ("emitted_per_round", "draft_ms", "verify_ms", "commit_ms", "step_ms", "tpot_ms", "speedup")
-            rows.append((name(content), lit(gamma), *(key(values, f"{row}.{part}") for part in parts)))
-    return Table(("content", "gamma", "tokens", "draft", "verify", "commit", "step", "tpot", "speedup"), tuple(rows))
+            rows.append((name(content), lit(gamma), *(key(values, f"{row}.{part}") for part in parts), *text))
+    return Table(("content", "gamma", "tokens", "draft", "verify", "commit", "step", "tpot", "speedup", "plain_tpot", "distinct"), tuple(rows))
 
 
 PLATE = Plate("window", "window.interior_optimum", draw, table, needs=("window.all.plain.tpot_ms", "window.all.distinct_4gram_share"))
