@@ -16,7 +16,8 @@ histograms = st.lists(st.integers(0, 50), min_size=2, max_size=9).filter(lambda 
 
 @given(tau=st.floats(1, 8), decode=ms, other=st.floats(0, 50), draft=ms, commit=st.floats(0, 5))
 def test_at_break_even_the_speedup_is_one_whatever_a_token_costs_outside(tau, decode, other, draft, commit):
-    verify = division.break_even_verify(tau, decode, draft, commit)
+    verify = division.break_even_verify(tau, decode, other, draft, commit)
+    assert verify == pytest.approx(tau * decode - draft - commit, abs=1e-9 * tau * (decode + other))
     assume(verify > 1e-3 * (draft + commit + tau * (decode + other)))  # else a tenth of it is below rounding
     assert division.speedup(tau, decode, other, draft, verify, commit) == pytest.approx(1, rel=1e-9)
     assert (
@@ -24,6 +25,13 @@ def test_at_break_even_the_speedup_is_one_whatever_a_token_costs_outside(tau, de
         > 1
         > division.speedup(tau, decode, other, draft, verify * 1.1, commit)
     )
+
+
+@given(tau=st.floats(1, 8), decode=ms, other=st.floats(0, 50), draft=ms, commit=st.floats(0, 5), outside=st.floats(0, 50))
+def test_a_measured_cost_of_the_round_moves_the_break_even(tau, decode, other, draft, commit, outside):
+    verify = division.break_even_verify(tau, decode, other, draft, commit, outside)
+    assume(verify > 1e-3 * (draft + commit + outside + tau * (decode + other)))
+    assert division.speedup(tau, decode, other, draft, verify, commit, outside) == pytest.approx(1, rel=1e-9)
 
 
 @given(gamma=st.integers(1, 7), decode=ms, other=st.floats(0, 50), draft=st.floats(0, 50), share=st.floats(1, 3), data=st.data())
@@ -105,6 +113,23 @@ def test_the_prediction_is_out_of_sample(scratch):
     assert moved == pytest.approx(now[1], rel=0.01)
 
 
+def test_no_negative_time_is_published(scratch):
+    """Blocks that take longer than the client waited: the cost of a token is missing, and says why."""
+    scale(scratch, "sweep_window.csv", "verify_ms", 1.5, label="plain")
+    derivation = Derivation(load.load(scratch), resamples=0)
+    for key in ("division.other_ms", "division.code.g3.predicted"):
+        fact = derivation.result(key).fact
+        assert fact.missing and "below zero" in fact.reason
+
+
+def test_the_terms_are_the_columns(values):
+    """The toy engine spends other_ms on every token: a plain token's share, and a round's for each of its tokens."""
+    assert values.fact("division.other_ms").value == pytest.approx(0.12, rel=0.2)
+    tau = values.fact("window.code.g3.emitted_per_round").value
+    assert values.fact("division.code.g3.round_other_ms").value == pytest.approx(0.12 * tau, rel=0.2)
+    assert values.fact("division.code.g3.commit_ms").value == pytest.approx(values.fact("window.code.g3.commit_ms").value)
+
+
 def test_the_toy_engine_obeys_the_division(values):
     assert abs(values.fact("division.code.g3.gap").value) < 5
     assert values.fact("division.cells").value == 28
@@ -114,7 +139,9 @@ def test_every_clock_and_count_moves_the_prediction(measured):
     """No input cancels: the comparison can fail because of any of them."""
     replay = identity.replay(Prover(measured), "division.code.g3.gap")
     assert {cell.column for cell in replay.moving} >= {"verify_ms", "draft_ms", "commit_ms", "rounds", "osl", "e2e_ms", "ttft_ms"}
-    assert {cell.column for cell in replay.inert} == {"positions", "running"}  # they only tell widths apart
+    # positions and running only tell widths apart; the speculative lane's own tokens stand in τ and in its measured time per token
+    assert {cell.column for cell in replay.inert} == {"positions", "running", "osl"}
+    assert all("g3" in cell.where for cell in replay.inert if cell.column == "osl")
     assert not replay.is_identity
 
 

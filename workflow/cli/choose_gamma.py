@@ -27,6 +27,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft-ms", metavar="g1,g2,...", help="drafting by block size, ms, from 1 to the largest")
     parser.add_argument("--commit-ms", type=float, default=0.0, help="commit, ms a round (default 0)")
     parser.add_argument("--other-ms", type=float, default=0.0, help="time a token costs outside the blocks, ms (default 0)")
+    parser.add_argument(
+        "--round-other-ms", type=float, help="time a round costs outside the blocks, ms (default: --other-ms for each of its tokens)"
+    )
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
 
 
@@ -82,7 +85,15 @@ def from_costs(arguments: argparse.Namespace) -> tuple[list[dict], None]:
     rows = []
     for gamma in range(1, widest + 1):
         tau = division.tau_of(counts, gamma)
-        value = division.speedup(tau, arguments.decode_ms, arguments.other_ms, draft[gamma - 1], verify[gamma - 1], arguments.commit_ms)
+        value = division.speedup(
+            tau,
+            arguments.decode_ms,
+            arguments.other_ms,
+            draft[gamma - 1],
+            verify[gamma - 1],
+            arguments.commit_ms,
+            arguments.round_other_ms,
+        )
         rows.append({"gamma": gamma, "foretold": value, "measured": None})
     return rows, None
 

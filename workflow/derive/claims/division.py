@@ -10,7 +10,7 @@ from workflow.derive.sample import least
 @claim("division.predicts", kind="bound", measure="relative gap")
 def predicts(read):
     """Out of sample, the predicted speedup of every content and block size is within the bound of the measured one."""
-    read.cite("division.mean_gap", "division.cells", "division.other_text_gap", "division.other_ms", "division.fixed_ms")
+    read.cite("division.mean_gap", "division.cells", "division.other_text_gap", "division.other_ms")
     margin = within(read["division.worst_gap"], read.threshold("division.predicts"))
     # Noise widens the worst of many gaps: it excuses one beyond the bound, and has already been counted in one within it.
     return margin, read.floor if margin.value < 0 else 0.0
@@ -37,9 +37,9 @@ def two_passes_never_pay(read):
     read.present(arms("all", "verify_ms"))
     costly = []
     for content in DECLARED["one_content"]:
-        decode = f"division.{content}.decode_ms"
+        token = f"window.{content}.plain.tpot_ms"
         for key in filter(read.has, arms(content, "verify_ms")):
-            if read.has(decode) and division.can_never_pay(read[key].value, read[decode].value, gamma_of(key)):
+            if read.has(token) and division.can_never_pay(read[key].value, read[token].value, gamma_of(key)):
                 costly.append(key.replace("verify_ms", "speedup"))
     if not costly:
         read.unresolved("no window that was measured costs as much as decoding its tokens one at a time")

@@ -6,44 +6,44 @@ from workflow.derive import division, stats
 from workflow.derive.facts import measures
 from workflow.derive.facts.window import arms, best, gamma_of
 from workflow.derive.registry import DECLARED, fact
-from workflow.derive.rows import Missing
+from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
 
 ONE_CONTENT = DECLARED["one_content"]
 GAMMAS = DECLARED["gamma"]
 
 
-def outside(read) -> tuple[Sample, Sample]:
-    """(fixed cost of a step, cost of a token) outside the blocks: the line through (tokens a step, time outside) of all cells.
+def plain_blocks(points: Rows) -> Sample:
+    """Target forward and commit of the plain steps, per token."""
+    return (points.dot("verify_ms", "steps") + points.dot("commit_ms", "steps")) / points.sum("decode_tokens")
 
-    Least squares over the points of the plain and DSpark lanes, each weighted by its steps. Speculation amortises the first and pays
-    the second for every token.
-    """
-    points = read.points("window", lane=("plain", "dspark"))
-    steps = points.read("steps")
-    tokens, time = points.read("decode_tokens") / steps, points.read("other_ms") + points.read("between_ms")
-    total, x, y, xx, xy = (points.weights.sums(points.index, steps * v) for v in (1, tokens, time, tokens**2, tokens * time))
-    spread = total * xx - x * x
-    slope = np.maximum((total * xy - x * y) / np.where(spread > 1e-12 * total * xx, spread, np.nan), 0.0)
-    return Sample((y - slope * x) / total, "ms/step"), Sample(slope, "ms/token")
+
+def positive(time: Sample, what: str) -> Sample:
+    """The time, unless the clocks make it negative, which no duration is."""
+    if time.value < 0:
+        raise Missing(f"{what} comes out below zero, at {time.value:.3g} {time.unit}: the clocks do not resolve it")
+    return time
 
 
 @fact("division.other_ms", kind="duration", unit="ms/token")
 def other(read):
-    """o: what each token costs outside the blocks, slope of the time outside a step's blocks over the tokens it gives"""
-    return outside(read)[1]
-
-
-@fact("division.fixed_ms", kind="duration", unit="ms/step")
-def fixed(read):
-    """c: what each step costs outside its blocks however many tokens it gives, intercept of the same line; counted into T_d and T_commit"""
-    return outside(read)[0]
+    """o: plain time per token - the blocks of its steps per token, all contents"""
+    time = measures.time_per_token(read.requests("window", arm="plain"))
+    return positive(time - plain_blocks(read.points("window", arm="plain")).to(time.unit), "time per token - blocks")
 
 
 @fact("division.{content}.decode_ms", kind="duration", unit="ms/token")
 def decode(read, content):
-    """T_d: plain time per token - o"""
-    return read[f"window.{content}.plain.tpot_ms"] - read["division.other_ms"]
+    """T_d: target forward + commit of the plain steps, per token"""
+    return plain_blocks(read.points("window", content=content, arm="plain"))
+
+
+@fact("division.{content}.g{gamma}.round_other_ms", kind="duration", unit="ms/round")
+def round_other(read, content, gamma):
+    """r: time inside and between the steps that is in none of the blocks, mean over the rounds of the cell"""
+    points = read.points("window", content=content, arm=f"g{gamma}")
+    time = (measures.per_step(points, "other_ms") + measures.per_step(points, "between_ms")) / measures.rounds_per_step(points)
+    return positive(time, "time outside the blocks")
 
 
 @fact("division.{content}.g{gamma}.draft_ms", kind="duration", unit="ms/round")
@@ -55,9 +55,9 @@ def draft(read, content, gamma):
 
 @fact("division.{content}.g{gamma}.commit_ms", kind="duration", unit="ms/round")
 def commit(read, content, gamma):
-    """T_commit: mean over the rounds of the cell, with the fixed cost of a step"""
+    """T_commit: mean over the rounds of the cell"""
     points = read.points("window", content=content, arm=f"g{gamma}")
-    return (read[f"window.{content}.g{gamma}.commit_ms"] + read["division.fixed_ms"]) / measures.rounds_per_step(points)
+    return read[f"window.{content}.g{gamma}.commit_ms"] / measures.rounds_per_step(points)
 
 
 @fact("division.{content}.g{gamma}.verify_ms", kind="duration", unit="ms/round")
@@ -82,7 +82,7 @@ def verify_mixture(read, content, gamma):
 
 
 def terms(read, content: str, gamma: int) -> dict[str, Sample]:
-    """The division's terms for one cell: τ, T_d and o a token, T_draft, Σ π T_v and T_commit a round."""
+    """The division's terms for one cell: τ, T_d and o a token, T_draft, Σ π T_v, T_commit and r a round."""
     prefix = f"division.{content}"
     return {
         "tau": read[f"window.{content}.g{gamma}.emitted_per_round"],
@@ -91,6 +91,7 @@ def terms(read, content: str, gamma: int) -> dict[str, Sample]:
         "draft": read[f"{prefix}.g{gamma}.draft_ms"],
         "verify": read[f"{prefix}.g{gamma}.verify_ms"],
         "commit": read[f"{prefix}.g{gamma}.commit_ms"],
+        "round_other": read[f"{prefix}.g{gamma}.round_other_ms"],
     }
 
 
@@ -119,7 +120,7 @@ def out_of_sample(read, content: str, gamma: int, other_texts: bool = False) -> 
 
 @fact("division.{content}.g{gamma}.predicted", kind="ratio", status="computed")
 def predicted(read, content, gamma):
-    """τ (T_d + o) / (T_draft + Σ π_w T_v(w) + T_commit + τ o) for the last boot's texts, every time from the boots before it"""
+    """τ (T_d + o) / (T_draft + Σ π_w T_v(w) + T_commit + r) for the last boot's texts, every time from the boots before it"""
     check_units(terms(read, content, gamma))
     return out_of_sample(read, content, gamma)[0]
 
@@ -141,12 +142,17 @@ def gap(read, content, gamma):
     return read[f"division.{content}.g{gamma}.predicted"] / read[f"division.{content}.g{gamma}.measured"] - 1
 
 
+def most_verify(read, content: str, gamma: int) -> Sample:
+    """The most that verification may cost at one block size."""
+    cell = terms(read, content, gamma)
+    del cell["verify"]
+    return division.break_even_verify(**cell)
+
+
 @fact("division.{content}.g{gamma}.break_even_ratio", kind="ratio")
 def break_even_ratio(read, content, gamma):
-    """(τ T_d - T_draft - T_commit) / T_decode: the most T_verify / T_decode may be"""
-    cell = terms(read, content, gamma)
-    most = division.break_even_verify(cell["tau"], cell["decode"], cell["draft"], cell["commit"])
-    return most / (read[f"window.{content}.plain.verify_ms"] * Sample(1.0, "step/round"))
+    """(τ (T_d + o) - T_draft - T_commit - r) / T_decode: the most T_verify / T_decode may be"""
+    return most_verify(read, content, gamma) / (read[f"window.{content}.plain.verify_ms"] * Sample(1.0, "step/round"))
 
 
 def gap_keys() -> list[str]:
@@ -187,9 +193,8 @@ def other_text_gap(read):
 
 @fact("division.{content}.break_even_verify_ms", kind="duration", unit="ms/round")
 def break_even_verify_ms(read, content):
-    """τ T_d - T_draft - T_commit at the best block size: the most verification may cost"""
-    cell = terms(read, content, best(read, content))
-    return division.break_even_verify(cell["tau"], cell["decode"], cell["draft"], cell["commit"])
+    """τ (T_d + o) - T_draft - T_commit - r at the best block size: the most verification may cost"""
+    return most_verify(read, content, best(read, content))
 
 
 @fact("division.{content}.verify_at_best_ms", kind="duration", unit="ms/round")
@@ -205,7 +210,7 @@ def foretold(read, content, gamma):
     rows = read.requests("window", content=content, arm=f"g{widest}")
     histogram = [rows.sum(f"accepted_histogram[{k}]").value for k in range(widest + 1)]
     emitted = (measures.emitted_per_round(rows) / measures.accept_length(rows)).value
-    costs = {block: read[f"division.all.g{gamma}.{block}_ms"] for block in ("draft", "verify", "commit")}
+    costs = {block: read[f"division.all.g{gamma}.{block}_ms"] for block in ("draft", "verify", "commit", "round_other")}
     tau = Sample(division.tau_of(histogram, gamma, emitted), "token/round")
     return Sample(division.speedup(tau, read["division.all.decode_ms"], read["division.other_ms"], **costs).to("").value)
 
