@@ -62,6 +62,12 @@ FACTS = [
     Fact("prologue.loss.step_growth", None, "", "ratio", reason="nothing lost"),
     Fact("prologue.best.lane", "dspark", "", "label"),
     Fact("prologue.best.content", "arith", "", "label"),
+    Fact("prologue.best.distinct_4gram_share", 0.9, "", "probability"),
+    Fact("prologue.best.plain_tpot_ms", 12.5, "ms/token", "duration"),
+    Fact("prologue.win.plain_tpot_ms", 12.5, "ms/token", "duration"),
+    Fact("prologue.win.distinct_4gram_share", 0.9, "", "probability"),
+    Fact("prologue.loss.plain_tpot_ms", 12.5, "ms/token", "duration"),
+    Fact("prologue.loss.distinct_4gram_share", 0.9, "", "probability"),
 ]
 CLAIMS = [
     Claim("w.wins", "holds", "superlative", "w.speedup is the largest of its set", 0.5, 0.02, "log ratio", ("w.speedup", "w.best_gamma")),

@@ -100,7 +100,9 @@ def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> None:
     x, y = panel.at(spots[-1])
     sheet, size = panel.sheet, panel.sheet.layout.text
     if path.axis != "concurrency":
-        sheet.text(x + 10, y + size * 0.35, label(path.name), halo=True)
+        # a path may turn back: its name stands clear of the point that reaches farthest
+        farthest = max(panel.at(spot)[0] for spot in spots)
+        sheet.text(farthest + 10, y + size * 0.35, label(path.name), halo=True)
         return
     edge, line = (x - 10, y - size - 5) if ahead else (min(x + size * 4, panel.right), y + size + 8)
     sheet.text(edge, line, label(path.name), "end", bold=path.name == "dspark", halo=True)
@@ -118,4 +120,4 @@ def table(values: Values) -> Table:
     return Table(("path", "knob", "level", "tokens", "step"), tuple(rows))
 
 
-PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True, needs=("prologue.best.distinct_4gram_share",))
+PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True)
