@@ -21,17 +21,23 @@ def test_a_sample_of_the_keys_is_proven(prover):
     assert not outcome.unproven and not outcome.strays and outcome.score == 1
 
 
-def test_a_typed_number_is_found(measured, monkeypatch):
-    def typed(read):
-        """1.93, as it was last time"""
-        read.requests("window", content="code", arm="g3").sum("rounds")
-        return 1.93
+@pytest.mark.parametrize(("kind", "value"), [("ratio", 1.93), ("count", 2), ("label", "code")])
+def test_what_reads_its_rows_and_returns_a_constant_is_not_proven(measured, monkeypatch, kind, value):
+    """Without its rows, or with cells that choose no row, such a function fails; that is no proof."""
 
-    monkeypatch.setattr(registry, "FACTS", [*registry.FACTS, registry.Definition("test.typed", typed, "ratio")])
-    outcome = Prover(measured).run(["test.typed"], tries=8)
-    # Without its rows the function fails, so only keeping them shows that the number does not use them.
-    moved_by_cells = [m for m in outcome.proven.values() if "rows removed" not in m]
-    assert not moved_by_cells
+    def typed(read):
+        """as it was last time"""
+        read.requests("window", content="code", arm="g3").sum("rounds")
+        read["window.code.g3.tpot_ms"]
+        return value
+
+    monkeypatch.setattr(registry, "FACTS", [*registry.FACTS, registry.Definition("test.typed", typed, kind)])
+    prover = Prover(measured)
+    outcome = prover.run(["test.typed"], tries=25)
+    assert outcome.unproven == ["test.typed"] and outcome.score == 0
+    lines = prover.sources("test.typed")["requests_window.csv", "rounds"]
+    gone = Mutation("requests_window.csv", "", tuple(n for n in range(lines.bit_length()) if lines >> n & 1))
+    assert "test.typed" in prover.moved(gone)
 
 
 def test_a_number_read_behind_the_registry_is_found(measured, monkeypatch):

@@ -24,6 +24,8 @@ SELECTORS = frozenset(
 )
 """Columns by which rows are chosen: a mutation there regroups the rows of the file, so all of its facts may move."""
 FACTORS = (1.37, 0.6, 4.0, 0.2, 0.0)
+EVERY_MANIFEST = "*.manifest.json"
+"""File of a mutation that changes one field in every manifest that has it: facts of the whole campaign need it to agree."""
 FAILURES = (ValueError, ArithmeticError, LookupError, TypeError)
 """A build that fails on the mutated cell has caught it."""
 
@@ -139,25 +141,42 @@ class Prover:
 
     def try_one(self, mutation: Mutation, outcome: Outcome, wanted: set[str]) -> None:
         outcome.mutations += 1
-        for key in self.moved(mutation):
-            if key in wanted:
+        for key, value in self.moved(mutation).items():
+            if key in wanted and self.proves(key, mutation, value):
                 outcome.proven.setdefault(key, str(mutation))
             if not self.expected(key, mutation):
                 outcome.strays.append(f"{key}: {mutation}")
+
+    def proves(self, key: str, mutation: Mutation, value) -> bool:
+        """Whether a change shows that the number comes from its sources.
+
+        A fact that went missing only showed that its function reads the rows; it may return a constant. Rows that were removed
+        prove a count or a label, which are about rows, and nothing that is computed from their cells.
+        """
+        return value is not None and (bool(mutation.column) or self.base.results[key].fact.kind in ("count", "label"))
 
     def expected(self, key: str, mutation: Mutation) -> bool:
         """Whether the graph leads from the mutated cells to the fact."""
         if mutation.column in SELECTORS or not mutation.column:
             return True
+        if mutation.file == EVERY_MANIFEST:
+            return key in self.suspects(mutation)
         bits = self.sources(key).get((mutation.file, mutation.column))
         return bits is not None and (not mutation.lines or any(bits >> line & 1 for line in mutation.lines))
 
-    def moved(self, mutation: Mutation) -> list[str]:
-        """Keys whose value differs, or cannot be computed, after a mutation."""
+    def suspects(self, mutation: Mutation) -> set[str]:
+        """Facts that rest on the mutated column or field."""
+        if mutation.file != EVERY_MANIFEST:
+            return self.readers.get((mutation.file, mutation.column), set())
+        places = [place for place in self.readers if place[1] == mutation.column and place[0].endswith(".manifest.json")]
+        return set().union(*(self.readers[place] for place in places))
+
+    def moved(self, mutation: Mutation) -> dict[str, float | int | str | None]:
+        """Keys whose value differs after a mutation, with the new one; None where it cannot be computed."""
         try:
             changed = self.apply(mutation)
         except FAILURES:  # e.g. rows whose point no longer has their name: nothing is built from such files
-            return sorted(self.readers.get((mutation.file, mutation.column), ()))
+            return dict.fromkeys(sorted(self.suspects(mutation)))
         if isinstance(changed, dict):
             derivation = Derivation(self.campaign, resamples=0, thresholds=changed)
         else:
@@ -167,18 +186,18 @@ class Prover:
             derivation.domains, derivation.definitions = self.base.domains, self.base.definitions
             derivation._weights = dict(self.base._weights)
             derivation._bits = self.base._bits
-            suspects = self.readers.get((mutation.file, mutation.column), set())
+            suspects = self.suspects(mutation)
             derivation.results |= {k: r for k, r in self.base.results.items() if k not in suspects and not k.startswith("threshold.")}
         else:
             suspects = set(self.base.results)
-        found = []
+        found = {}
         for key in suspects:
             try:
                 value = derivation.result(key).fact.value
             except FAILURES:
                 value = None
             if value != self.base.results[key].fact.value:
-                found.append(key)
+                found[key] = value
         return found
 
     def apply(self, mutation: Mutation) -> Campaign | dict:
@@ -187,8 +206,10 @@ class Prover:
             thresholds = copy.deepcopy(read_thresholds())
             thresholds["claims"][mutation.column.removeprefix("claims.").removesuffix(".bound")]["bound"] = float(mutation.texts[0])
             return thresholds
+        if mutation.file == EVERY_MANIFEST:
+            return self.with_field(list(self.campaign.manifests), mutation.column)
         if mutation.file.endswith(".manifest.json"):
-            return self.with_field(mutation.file.removesuffix(".manifest.json") + ".csv", mutation.column)
+            return self.with_field([mutation.file.removesuffix(".manifest.json") + ".csv"], mutation.column)
         table = own(self.campaign.tables[mutation.file])
         place = {line: row for row, line in enumerate(table.lines)}
         rows = [place[line] for line in mutation.lines]
@@ -210,16 +231,18 @@ class Prover:
                 tables[name] = drop(other, {i for i, run_id in enumerate(other.columns["run_id"]) if run_id in gone})
         return replace(campaign, tables=tables).with_table(tables[table.file])
 
-    def with_field(self, file: str, path: str) -> Campaign:
-        """The campaign with one field of a manifest changed: numbers grow, texts get a letter, truths turn."""
+    def with_field(self, files: list[str], path: str) -> Campaign:
+        """The campaign with one field changed in those of the manifests that have it: numbers grow, texts get a letter, truths turn."""
         manifests = dict(self.campaign.manifests)
-        manifest = copy.deepcopy(manifests[file])
         *parents, last = path.split(".")
-        place = manifest
-        for part in parents:
-            place = place[part]
-        place[last] = other(place[last])
-        return replace(self.campaign, manifests=manifests | {file: manifest})
+        for file in files:
+            place = manifest = copy.deepcopy(manifests[file])
+            for part in parents:
+                place = place.get(part, {})
+            if place.get(last) is not None:
+                place[last] = other(place[last])
+                manifests[file] = manifest
+        return replace(self.campaign, manifests=manifests)
 
     def proposals(self, key: str) -> Iterator[Mutation]:
         """Mutations of a fact's sources: single cells first, then rows, then whole slices, one arm's or all of them."""
@@ -228,21 +251,24 @@ class Prover:
         for (file, column), bits in places:
             if not bits:
                 yield Mutation(file, column, (), (other_field(file, column),))
+                if file.endswith(".manifest.json"):
+                    yield Mutation(EVERY_MANIFEST, column, (), (other_field(file, column),))
         tables = [(self.campaign.tables[file], column, lines_of(bits)) for (file, column), bits in places if bits]
         files = {table.file: lines for table, _, lines in tables}
         for factor in FACTORS[:2]:
             for table, column, lines in tables:
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
-        for file, lines in files.items():
-            yield Mutation(file, "", (self.random.choice(lines),))
-        for file, lines in files.items():
-            yield Mutation(file, "", tuple(lines))
+        slices = self.leaves(key)
+        self.random.shuffle(slices)
+        if self.base.results[key].fact.kind in ("count", "label"):
+            for file, lines in files.items():
+                yield Mutation(file, "", (self.random.choice(lines),))
+            for file, rows in dict.fromkeys((cell.file, cell.row) for cell in slices):
+                yield Mutation(file, "", tuple(line for first, last in spans(rows) for line in range(first, last + 1)))
         for factor in FACTORS[2:]:
             for table, column, lines in tables:
                 yield from self.cells_mutation(table, column, lines, factor)
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
-        slices = self.leaves(key)
-        self.random.shuffle(slices)
         for factor in (0.2, 4.0):
             for cell in slices:
                 lines = [line for first, last in spans(cell.row) for line in range(first, last + 1)]
