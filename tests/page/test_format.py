@@ -68,9 +68,11 @@ def test_formats():
 
 
 def test_digits_follow_the_interval():
-    assert FORMAT(fact("percent", 41.26, lo=20.0, hi=62.0), "en") == "41%"
+    assert FORMAT(fact("percent", 41.26, lo=20.0, hi=62.0), "en") == "41.3%"
+    assert FORMAT(fact("percent", 412.6, lo=100.0, hi=700.0), "en") == "413%"
     assert FORMAT(fact("duration", 4.2341, lo=4.1, hi=4.4), "en") == f"4.23{NBSP}ms"
-    assert FORMAT(fact("duration", 4.2341, lo=1.1, hi=7.4), "en") == f"4.2{NBSP}ms"
+    assert FORMAT(fact("duration", 4.2341, lo=1.1, hi=7.4), "en") == f"4.23{NBSP}ms"
+    assert FORMAT(fact("duration", 4.2341, lo=-11.0, hi=17.4), "en") == f"4.2{NBSP}ms"
 
 
 def test_words_and_ordinals():

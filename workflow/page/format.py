@@ -12,7 +12,8 @@ count          integer, grouped by comma; a count that is not whole: 3 significa
 bytes          3 significant digits in decimal kB, MB, GB
 =============  =====================================================================
 
-A fact with an interval never shows decimals finer than the second digit of its half width. A digit plan (see closes.py) adds digits where a
+A fact with an interval never shows decimals finer than the third digit of its half width: the second would let neighbours in one column
+differ in digits (3.3 beside 2.98) where their intervals lie on either side of a power of ten. A digit plan (see closes.py) adds digits where a
 shown product would not follow from its shown factors.
 """
 
@@ -41,7 +42,7 @@ PARTS = {
     "token": ("tokens", "token"),
     "byte": ("B", "B"),
     "min": ("min", "分钟"),
-    "request": ("requests", "个请求"),
+    "request": ("requests", "条请求"),
 }
 """Names of units that differ from what a fact calls them: English, Chinese."""
 WHOLE = {"token/s": ("tok/s", "tok/s"), "token/s**2": ("tok/s²", "tok/s²")}
@@ -93,11 +94,11 @@ def significant_decimals(value: Decimal, digits: int) -> int:
 
 
 def interval_decimals(lo: float | None, hi: float | None) -> int | None:
-    """Decimals of the second digit of the half width, or None without an interval."""
+    """Decimals of the third digit of the half width, or None without an interval."""
     if lo is None or hi is None or not hi > lo:
         return None
     half = exact((hi - lo) / 2)
-    return max(0, 1 - half.adjusted())
+    return max(0, 2 - half.adjusted())
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,8 @@ class Formatter:
             # a small effect keeps one significant digit: 0.004× rather than 0.00×
             least = DECIMALS[fact.kind]
             decimals = min(least + 3, max(least, significant_decimals(value, 1)))
+            if not round_half_even(value, decimals):
+                decimals = least
         elif value == value.to_integral_value() and isinstance(fact.value, int):
             decimals = 0
         else:
