@@ -121,8 +121,8 @@ def test_intervals_hold_the_value_and_say_what_was_drawn(values):
     assert len(shown) > 500
     for fact in shown:
         assert fact.lo <= fact.hi and fact.resampled and fact.n >= 1, fact.key
-    assert values.fact("window.code.g3.speedup").resampled == "2 boots, 6 requests"
-    assert values.fact("lanes.c4.ratio").resampled == "2 boots"
+    assert values.fact("window.code.g3.speedup").resampled == "2 boots, 6 requests: too few boots for the stated level"
+    assert values.fact("lanes.c4.ratio").resampled == "2 boots: too few boots for the stated level"
 
 
 def test_what_was_read_from_a_manifest_has_no_interval(values):

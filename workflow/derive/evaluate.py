@@ -13,7 +13,7 @@ from workflow.derive.load import Campaign
 from workflow.derive.reader import ClaimRead, Read, Unresolved
 from workflow.derive.rows import Missing, Record
 from workflow.derive.sample import Sample
-from workflow.derive.stats import BOOTS_SHOWN, Resampling, Weights, interval
+from workflow.derive.stats import BOOTS_SHOWN, Resampling, Weights, interval, reach
 from workflow.derive.thresholds import read_thresholds
 from workflow.derive.values import Values
 
@@ -198,20 +198,20 @@ class Derivation:
         if margin.values.ndim and all(self._resampled(r.record) for r in results if r.record.boots):
             drawn = interval(margin.values, self.level)
             if drawn and any(r.record.boots for r in results):
-                noise = max(noise, margin.value - drawn[0] if margin.value > 0 else drawn[1] - margin.value)
+                noise = max(noise, reach(margin.value, drawn))
         verdict = "holds" if margin.value > noise else "fails" if margin.value < -noise else "unresolved"
         return told(verdict, "" if verdict != "unresolved" else "the margin is inside the noise", margin=margin.value, noise=noise)
 
     def _clock_noise(self, definition, arguments, read: ClaimRead, margin: float, clocked: list[Result]) -> float:
         """What the margin moves when each time it rests on is off by the A/A noise, independently."""
-        floor = read.floor
+        floor = math.log1p(read.floor)
         squares = 0.0
         for result in clocked:
             # The A/A noise is that of a ratio of two runs: a single run carries the share 1/sqrt 2 of it, a ratio of two all of it.
             size = floor if result.fact.unit in ("", "percent") else floor / math.sqrt(2)
             with np.errstate(divide="ignore", invalid="ignore"):
                 moved = [
-                    split(definition.function(ClaimRead(self, (result.fact.key, s * size)), **arguments))[0].value - margin for s in (1, -1)
+                    split(definition.function(ClaimRead(self, (result.fact.key, math.expm1(s * size))), **arguments))[0].value - margin for s in (1, -1)
                 ]
             squares += max(abs(m) for m in moved) ** 2
         return math.sqrt(squares)
@@ -241,7 +241,8 @@ def inherit(record: Record, parent: Result) -> None:
 def describe(record: Record) -> str:
     boots = min(record.boots.values())
     text = f"{boots} boot{'s' if boots > 1 else ''}"
-    return text + (f", {record.prompts.bit_count()} requests" if record.prompts else "")
+    text += f", {record.prompts.bit_count()} requests" if record.prompts else ""
+    return text + (": too few boots for the stated level" if boots == 2 else "")
 
 
 def domains_of(campaign: Campaign) -> dict[str, tuple]:

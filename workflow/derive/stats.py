@@ -150,3 +150,8 @@ def interval(values: np.ndarray, level: float, shown: int = BOOTS_SHOWN) -> tupl
         return None
     low, high = np.quantile(resamples, [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
+
+
+def reach(value: float, drawn: tuple[float, float]) -> float:
+    """How far the interval of a margin reaches towards zero, and beyond it: what the margin must exceed to have a sign."""
+    return value - drawn[0] if value > 0 else drawn[1] - value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from workflow.derive.sample import Sample
-from workflow.derive.stats import interval
+from workflow.derive.stats import interval, reach
 
 
 def floor_of(read) -> float:
@@ -14,10 +14,10 @@ def floor_of(read) -> float:
 
 
 def noise_of(read, ratio: Sample) -> float:
-    """How far the logarithm of a ratio may be off: half its interval, at least the A/A noise."""
+    """How far the logarithm of a ratio may be off: what its interval reaches towards even, at least the A/A noise. As in a verdict."""
     logarithm = ratio.log()
     drawn = interval(logarithm.values, read.derivation.level)
-    return max([floor_of(read), *([(drawn[1] - drawn[0]) / 2] if drawn else [])])
+    return max([floor_of(read), *([reach(logarithm.value, drawn)] if drawn else [])])
 
 
 def beyond_noise(read, ratio: Sample) -> int:

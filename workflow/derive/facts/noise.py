@@ -54,3 +54,17 @@ def ratio(read, slot):
         raise Missing(f"noise.csv has {len(order)} comparisons")
     one = read.noise(metric="mean_tpot_ms", comparison=order[slot - 1])
     return one.sum("value_b") / one.sum("value_a")
+
+
+@fact("ci.boots_least", kind="count")
+def boots_least(read):
+    """fewest boots behind an interval, over the sweeps and the confirmation of the search; below three it has no stated level"""
+    stages = {family: family for family in ("window", "isl", "concurrency")} | {"search": "confirm"}
+    found = []
+    for family, stage in stages.items():
+        table = read.campaign.find("points", family)
+        if table is not None and stage in table.distinct("stage"):
+            found.append(len(set(read.points(family, stage=stage).texts("boot"))))
+    if not any(count > 1 for count in found):
+        raise Missing("no sweep of this campaign was booted twice, so no clock has an interval")
+    return min(count for count in found if count > 1)
