@@ -2,6 +2,8 @@
 
 import math
 
+import numpy as np
+
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import noise_of
 from workflow.derive.registry import fact
@@ -72,9 +74,25 @@ def winner_gamma(read):
 
 @fact("search.{label}_label", kind="label", label=("winner", "base"))
 def label(read, label):
-    """lane and block size of the winner or the base"""
-    lane, size = arm_of(read, "confirm", label)
+    """lane and block size of the base, or of the winner: the arm that was confirmed, or the fastest where none was"""
+    lane, size = named(read, label)
     return f"{lane}-g{size}" if lane == "dspark" else lane
+
+
+def named(read, label: str) -> tuple[str, str]:
+    """(lane, block size) of the winner or the base."""
+    table = read.campaign.find("points", "search")
+    if table is not None and len(table.select({"stage": "confirm", "label": label, "status": "ok"})):
+        return arm_of(read, "confirm", label)
+    if label == "base":
+        rows = read.points("search", label=("base", "base-a", "base-b"), stage=STAGES)
+        return rows.texts("lane")[0], rows.texts("block_size")[0]
+    rows = read.points("search", stage="window")
+    arms = sorted(set(zip(rows.texts("lane"), rows.texts("block_size"), rows.texts("label"))))
+    rivals = [(lane, size) for lane, size, name in arms if name != "base"]
+    if not rivals:
+        raise Missing("the search compared nothing with its base")
+    return max(rivals, key=lambda arm: ratio_of(read, "window", {"lane": arm[0], "block_size": arm[1] or None}).value)
 
 
 @fact("search.base_gamma", kind="count")
@@ -93,15 +111,43 @@ def concurrency(read):
 
 
 def ratio_of(read, stage: str, candidate: dict) -> Sample:
-    base = read.requests("search", stage=stage, label="base")
-    return measures.time_per_token(base) / measures.time_per_token(read.requests("search", stage=stage, **candidate))
+    """exp of the mean over a candidate's cells of ln(base / candidate), time per token, both in one block of the order."""
+    base, rows = read.points("search", stage=stage, label="base"), read.points("search", stage=stage, **candidate)
+    keep = np.array([name != "base" for name in rows.texts("label")])
+    rows = rows.where_true(keep)
+    if not len(rows):
+        raise Missing(f"no cell of stage {stage} stands against its base")
+    drifts = stage == "window" and "order" in base.table.columns
+    bases: dict[str, list[tuple[float, float]]] = {}
+    for block, place, time in zip(base.texts("boot"), places(base, drifts), np.log(base.read("mean_tpot_ms"))):
+        bases.setdefault(block, []).append((place, time))
+    logs = []
+    for block, place, time in zip(rows.texts("boot"), places(rows, drifts), np.log(rows.read("mean_tpot_ms"))):
+        if block not in bases:
+            raise Missing(f"stage {stage}, boot {block}: the base has no cell beside the candidate's")
+        logs.append(beside(sorted(bases[block]), place, drifts) - time)
+    return Sample(np.exp(rows.weights.sums(rows.index, np.array(logs)) / rows.weights.sums(rows.index, np.ones(len(logs)))))
+
+
+def places(rows, drifts: bool) -> np.ndarray:
+    """Place of each cell in the order of measuring; zero where it does not matter."""
+    return rows.read("order") if drifts else np.zeros(len(rows))
+
+
+def beside(bases: list[tuple[float, float]], place: float, drifts: bool) -> float:
+    """Logarithm of the base's time at a place in the order.
+
+    Among many candidates: on the line between its neighbours, so that a drift cancels. Turned about with one (ABBA): its mean.
+    """
+    order, times = zip(*bases)
+    return float(np.interp(place, order, times) if drifts else np.mean(times))
 
 
 @fact("search.winner_ratio", kind="ratio")
 def winner_ratio(read):
-    """time per token of the base / of the winner where the winner was chosen: biased upwards, as the best of several is"""
-    lane, size = arm_of(read, "confirm", "winner")
-    return ratio_of(read, "window", {"lane": lane, "block_size": size})
+    """time per token of the base / of the winner where the winner was chosen, paired by boot: biased upwards, as the best of several is"""
+    lane, size = named(read, "winner")
+    return ratio_of(read, "window", {"lane": lane, "block_size": size or None})
 
 
 @fact("search.plain_tpot_ms", kind="duration", unit="ms/token")
@@ -112,7 +158,7 @@ def plain_tpot_ms(read):
 
 @fact("search.confirm_ratio", kind="ratio")
 def confirm_ratio(read):
-    """time per token of the base / of the winner on fresh boots"""
+    """time per token of the base / of the winner on fresh boots, paired by boot"""
     return ratio_of(read, "confirm", {"label": "winner"})
 
 
