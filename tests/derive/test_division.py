@@ -54,18 +54,6 @@ def test_reached_never_rises(counts):
     assert all(a >= b for a, b in zip(reached, reached[1:], strict=False))
 
 
-@given(histograms, st.data())
-def test_the_next_draft_pays_when_the_speedup_says_so(counts, data):
-    """Without costs outside the round, the marginal rule and the division agree."""
-    assume(len(counts) > 2)
-    gamma = data.draw(st.integers(1, len(counts) - 2))
-    rounds = [0.0, *(data.draw(st.floats(1, 10)) for _ in counts[1:])]
-    pays = division.next_draft_pays(counts, gamma, rounds)
-    now, then = (division.tau_of(counts, g) / rounds[g] for g in (gamma, gamma + 1))
-    assume(abs(now / then - 1) > 1e-9)
-    assert pays == (then > now)
-
-
 @given(st.dictionaries(st.integers(1, 8), st.floats(0.01, 1), min_size=1), ms)
 def test_a_mixture_of_equal_times_is_that_time(shares, time):
     total = sum(shares.values())

@@ -6,7 +6,7 @@ import pytest
 
 from tests.derive.edit import rewrite, seal
 from workflow.derive import load
-from workflow.derive.schema import SchemaError, validate_csv, validate_manifest
+from workflow.derive.schema import SchemaError, read_rows, validate_csv, validate_manifest
 
 
 def spoil(folder, file, line, column, text):
@@ -122,3 +122,18 @@ def test_file_of_an_unknown_kind(tmp_path):
     path.write_text("a\n1\n", "utf8")
     with pytest.raises(SchemaError, match="no schema for a file of this name"):
         validate_csv(path)
+
+
+@pytest.mark.parametrize("content", [b"not gzip", b"\x1f\x8b\x08\x00", gzip.compress(b"run_id\n")[:-9]])
+def test_a_broken_archive_is_one_line(tmp_path, content):
+    path = tmp_path / "sweep_window.csv.gz"
+    path.write_bytes(content)
+    with pytest.raises(SchemaError, match="sweep_window.csv.gz: not a whole gzip file"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize("name", ["campaign.yaml", "noise.manifest.json"])
+def test_bytes_that_are_no_text_are_one_line(scratch, name):
+    (scratch / name).write_bytes(b"name: \xff\xfe")
+    with pytest.raises(SchemaError, match=f"{name}: not UTF-8"):
+        load.load(scratch)

@@ -54,12 +54,3 @@ def tau_of(histogram: Sequence[float], gamma: int, emitted_share: float = 1.0) -
     `emitted_share` is emitted over committed tokens (EOS and limits cut the last round of a request).
     """
     return (1 + sum(reached(histogram)[:gamma])) * emitted_share
-
-
-def next_draft_pays(histogram: Sequence[float], gamma: int, round_ms: Sequence[float]) -> bool:
-    """Whether draft γ + 1 is worth it: what it adds to τ, relative, exceeds what it adds to the round.
-
-    `round_ms[g]` is the round at block size g.
-    """
-    gain = reached(histogram)[gamma] / tau_of(histogram, gamma)
-    return gain > round_ms[gamma + 1] / round_ms[gamma] - 1

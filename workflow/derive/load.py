@@ -172,6 +172,8 @@ def load(folder: Path | str) -> Campaign:
         definition = yaml.safe_load(definition_path.read_text("utf8"))
     except FileNotFoundError:
         raise SchemaError(f"{definition_path}: no such file; --campaign wants a folder with campaign.yaml and CSVs") from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{definition_path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
     except yaml.YAMLError as error:
         raise SchemaError(f"{definition_path}: not YAML: {' '.join(str(error).split())}") from None
     schema.check_document(definition_path, definition, "campaign")

@@ -16,6 +16,7 @@ import io
 import json
 import math
 import re
+import zlib
 from pathlib import Path
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
@@ -51,7 +52,12 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except FileNotFoundError:
         raise SchemaError(f"{path}: no such file") from None
-    return gzip.decompress(data) if path.name.endswith(".gz") else data
+    if not path.name.endswith(".gz"):
+        return data
+    try:
+        return gzip.decompress(data)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SchemaError(f"{path}: not a whole gzip file ({error}); compress the CSV again") from None
 
 
 def read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
@@ -179,6 +185,8 @@ def read_json(path: Path) -> dict:
         raise SchemaError(f"{path}: no such file; every measured CSV has its manifest beside it") from None
     except json.JSONDecodeError as error:
         raise SchemaError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise SchemaError(f"{path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
 
 
 @functools.cache

@@ -14,7 +14,6 @@ def serial_draft_cheap(read):
         "dspark.round.verify_ms",
         "dspark.round.commit_ms",
         "dspark.round.total_ms",
-        "dspark.markov_share",
         "dspark.plain_ms",
         "lanes.gamma",
     )

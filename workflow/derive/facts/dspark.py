@@ -71,12 +71,6 @@ def share(read, part):
     return read[f"{prefix}.{part}_ms"] / read[f"{prefix}.step_ms"]
 
 
-@fact("dspark.markov_share", kind="percent", unit="percent")
-def markov_share(read):
-    """draft share of the round: the block forward and its serial Markov head together"""
-    return read["dspark.draft_share"]
-
-
 @fact("dspark.round.{slot}.token", kind="label")
 def token(read, slot):
     """text of the draft"""
