@@ -6,7 +6,7 @@ import pytest
 
 from workflow.derive import registry
 from workflow.derive.evaluate import Derivation
-from workflow.derive.mutation import Mutation, Prover, changed
+from workflow.derive.mutation import BY_DEFINITION, Mutation, Prover, changed
 from workflow.derive.schema import schema
 
 
@@ -19,6 +19,10 @@ def test_a_sample_of_the_keys_is_proven(prover):
     keys = random.Random(5).sample(sorted(prover.keys()), 60)
     outcome = prover.run(keys)
     assert not outcome.unproven and not outcome.strays and outcome.score == 1
+
+
+def test_what_is_left_out_by_definition_is_one(prover):
+    assert {prover.base.result(key).fact.value for key in BY_DEFINITION} == {1.0}
 
 
 @pytest.mark.parametrize(("kind", "value"), [("ratio", 1.93), ("count", 2), ("label", "code")])

@@ -26,6 +26,8 @@ SELECTORS = frozenset(
 FACTORS = (1.37, 0.6, 4.0, 0.2, 0.0)
 EVERY_MANIFEST = "*.manifest.json"
 """File of a mutation that changes one field in every manifest that has it: facts of the whole campaign need it to agree."""
+BY_DEFINITION = ("window.verify_ratio.w1",)
+"""Facts that are one whatever was measured: T_decode / T_decode, where the axis of widths begins. Not put to the test."""
 FAILURES = (ValueError, ArithmeticError, LookupError, TypeError)
 """A build that fails on the mutated cell has caught it."""
 
@@ -76,8 +78,12 @@ class Prover:
         self._lines: dict[str, dict[tuple[str, str], int]] = {}
 
     def keys(self) -> list[str]:
-        """Every fact with a value, those about the mutation run itself left out."""
-        return [key for key, result in self.base.results.items() if not result.fact.missing and not key.startswith("mutation.")]
+        """Every fact with a value, but for those about the mutation run itself and those that are one by definition."""
+        return [
+            key
+            for key, result in self.base.results.items()
+            if not result.fact.missing and not key.startswith("mutation.") and key not in BY_DEFINITION
+        ]
 
     def sources(self, key: str) -> dict[tuple[str, str], int]:
         """(file, column) -> bit set of the lines that a fact rests on, through all of its parents and of the facts it asked for."""
