@@ -26,7 +26,7 @@ def _block_accept(
     limit = candidate_limit(verify_lens, request, G, HAS_LENS)
     count = 0
     alive = 1
-    for i in range(0, limit):
+    for i in range(limit):
         alive = alive * (tl.load(drafts + request * G + i) >= 0).to(tl.int32)
         count += alive
     ratio = 1.0

@@ -81,7 +81,7 @@ def _chain_accept(
     accepted = 0
     alive = 1
     rejected = 0
-    for i in range(0, limit):
+    for i in range(limit):
         token = tl.load(drafts + request * G + i)
         offered = (alive == 1) & (token >= 0)
         p_token = tl.load(p + (request * (G + 1) + i) * V + token, mask=offered, other=0.0)

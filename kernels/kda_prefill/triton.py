@@ -148,7 +148,7 @@ def _kda_chunk_walk(
     tile_high = (pair * K + high[:, None]) * V + value[None, :]
     S_low = tl.load(state + tile_low, mask=mask_low[:, None] & mask_v[None, :], other=0.0)
     S_high = tl.load(state + tile_high, mask=mask_high[:, None] & mask_v[None, :], other=0.0)
-    for chunk in range(0, CHUNKS):
+    for chunk in range(CHUNKS):
         row = (pair * CHUNKS + chunk) * CHUNK + step
         at_low = row[:, None] * PAD_K + low[None, :]
         at_high = row[:, None] * PAD_K + high[None, :]

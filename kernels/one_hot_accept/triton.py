@@ -24,7 +24,7 @@ def _one_hot_accept(
     accepted = 0
     alive = 1
     removed = tl.full((), -1, dtype=tl.int64)
-    for i in range(0, limit):
+    for i in range(limit):
         token = tl.load(drafts + request * G + i)
         offered = (alive == 1) & (token >= 0)
         p_token = tl.load(p + (request * (G + 1) + i) * V + token, mask=offered, other=0.0)

@@ -12,7 +12,7 @@ def short_conv_prefill(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; a position's bits depend on its four inputs only."""
     CONTRACT.check(x=x, weight=weight, state=state)
-    tokens, channels = x.shape
+    tokens = x.shape[0]
     if tokens < 1:
         raise ValueError(f"short_conv_prefill: x has shape {list(x.shape)}, expected [T, D] with T >= 1")
     inputs = torch.cat([state.to(x.dtype), x])

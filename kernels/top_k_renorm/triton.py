@@ -23,7 +23,7 @@ def _top_k_renorm(probs, top_k, out, V, BLOCK: tl.constexpr):
     all_kept = (k <= 0) | (k >= V)
     # Invariant: at least k values have bits >= low. A row that is kept whole ends at low = 0.
     low = 0
-    for bit in range(0, 31):
+    for bit in range(31):
         candidate = low | (1 << (30 - bit))
         count = 0
         for start in range(0, V, BLOCK):

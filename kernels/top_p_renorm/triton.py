@@ -21,7 +21,7 @@ def _top_p_renorm(probs, top_p, out, V, BLOCK: tl.constexpr):
     all_kept = (limit >= 1.0).to(tl.int32)
     # The largest threshold whose head still holds the wanted mass; 0 if even everything falls short by rounding.
     low = 0
-    for bit in range(0, 31):
+    for bit in range(31):
         candidate = low | (1 << (30 - bit))
         mass = 0.0
         for start in range(0, V, BLOCK):

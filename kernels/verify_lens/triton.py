@@ -22,7 +22,7 @@ def survival(confidence, request, G, BLOCK_G: tl.constexpr):
     position = tl.arange(0, BLOCK_G)
     alive = tl.full((BLOCK_G,), -1.0, dtype=tl.float32)
     product = 1.0
-    for j in range(0, G):
+    for j in range(G):
         product = product * tl.load(confidence + request * G + j)
         alive = tl.where(position == j, product, alive)
     return alive
@@ -34,7 +34,7 @@ def _verify_lens(confidence, lengths, B, G, budget, min_len, eps, BLOCK_G: tl.co
     position = tl.arange(0, BLOCK_G)
     own = survival(confidence, request, G, BLOCK_G)
     rank = tl.zeros((BLOCK_G,), dtype=tl.int32)
-    for other in range(0, B):
+    for other in range(B):
         rival = survival(confidence, other, G, BLOCK_G)
         higher = rival[None, :] > own[:, None]
         equal = rival[None, :] == own[:, None]

@@ -46,7 +46,7 @@ def test_kda_decode_with_slots_equals_decode_alone(kda, rand):
     for i in range(8):
         o, _ = decode(*(x[i : i + 1] for x in (q, k, v, g, beta)), single, scale=SCALE, slots=slots[i : i + 1])
         assert torch.equal(o, alone[i][0])
-    o, after = decode(q, k, v, g, beta, pool, scale=SCALE, slots=slots)
+    o, _ = decode(q, k, v, g, beta, pool, scale=SCALE, slots=slots)
     assert torch.equal(o, torch.cat([a for a, _ in alone])) and torch.equal(pool, single)
 
 

@@ -54,5 +54,5 @@ def test_resolving_on_cpu_never_imports_triton():
         "assert not any(name.split('.')[0] == 'triton' for name in sys.modules), 'triton imported'"
     )
     root = registry.ROOT.parent
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
