@@ -1,4 +1,5 @@
-# The page: every output file is listed, so that a deleted one is built again and nothing else in site/ is touched.
+# The page: every output file is listed, so that a deleted one is built again and nothing else in site/ is touched; marked
+# `update`, so that a build which finds a problem leaves the published page where it is.
 # `site` asks for the published rows as well, so that a missing one is measured again rather than overlooked.
 
 
@@ -16,7 +17,7 @@ rule page:
         code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "templates/**/*"),
         config="workflow/config.yaml",
     output:
-        site_files(PLAN),
+        update(site_files(PLAN)),
     log:
         "workflow/build/logs/site.log",
     resources:
