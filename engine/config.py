@@ -6,6 +6,7 @@ These dataclasses and `engine.types` are the only vocabulary that the engine's m
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -157,6 +158,9 @@ class EngineConfig:
         for name in ("threads", "max_running_requests", "max_total_num_tokens", "context_length", "chunked_prefill_size", "page_size"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
+        cores = os.cpu_count() or 1
+        if self.threads > cores:
+            raise ConfigError(f"--threads {self.threads}: this machine has {cores} processors")
         if self.state_slots < 0:
             raise ConfigError(f"--state-slots {self.state_slots}: must be 0 (as many as --max-running-requests) or more")
         if self.chunked_prefill_size % model.kda_chunk:

@@ -77,6 +77,8 @@ class Plan:
             raise PlanError(
                 f"workflow/config.yaml: campaigns: no {CAMPAIGNS / name}/campaign.yaml; there are: {', '.join(known)}"
             ) from None
+        except (UnicodeDecodeError, IsADirectoryError) as error:
+            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: {error.reason if isinstance(error, UnicodeDecodeError) else error.strerror}") from None
         except yaml.YAMLError as error:
             raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: not valid YAML: {' '.join(str(error).split())}") from None
         if not isinstance(data, dict):

@@ -124,6 +124,9 @@ def load_columns(cell: Cell, place: Place) -> Row:
 def result_columns(prompts: Sequence[Prompt], answer: dict) -> Row:
     """Everything measured in one cell. Only completed requests count; failed ones are counted as failed."""
     done = [record for record in answer["requests"] if ended(record)]
+    if not done:
+        why = next((record["finish_reason"] for record in answer["requests"] if record["finish_reason"]), "no request was asked")
+        return {"status": "rejected", "note": f"no request completed: {why}", "completed": 0, "failed": len(prompts)}
     steps = answer["steps"]
     tokens_in = sum(record["isl"] for record in done)
     tokens_out = sum(len(record["token_ids"]) for record in done)

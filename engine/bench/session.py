@@ -260,6 +260,8 @@ def describe(cell: Cell) -> str:
 
 def outcome(point: Row) -> str:
     """The line a reader wants after a cell."""
+    if point["status"] != "ok":
+        return f"{point['status']}: {point['note']}"
     parts = [f"{point['output_throughput']:.0f} token/s"]
     if point["mean_tpot_ms"] is not None:
         parts.append(f"TPOT {point['mean_tpot_ms']:.2f} ms")

@@ -98,6 +98,13 @@ def test_failed_requests_are_counted_and_kept_out() -> None:
     assert ok["accepted_histogram"] == "1;1;0"
 
 
+def test_a_cell_in_which_no_request_completed_is_a_row_with_its_reason() -> None:
+    refused = {**record(0, [], 0.0, 0.0, 0.0, [0, 0, 0], "error: too long"), "first_token_s": None, "emissions_s": []}
+    row = result_columns(PROMPTS[:1], {"duration_s": 0.0, "requests": [refused], "steps": []})
+    assert (row["status"], row["completed"], row["failed"]) == ("rejected", 0, 1)
+    assert "error: too long" in row["note"]
+
+
 def test_plain_has_no_acceptance() -> None:
     plain = {
         **ANSWER,

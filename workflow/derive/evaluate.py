@@ -95,6 +95,8 @@ class Derivation:
             returned, reason = None, str(error)
         finally:
             self._open.pop()
+        if returned is None and not reason:
+            reason = "does not apply to what this campaign measured"
         self.results[key] = self._finish(key, definition, read.record, returned, reason)
         return self.results[key]
 

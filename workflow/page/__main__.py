@@ -40,6 +40,8 @@ def main(argv: list[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     try:
         config = yaml.safe_load(options.config.read_text("utf8"))
+        if not isinstance(config, dict) or not {"campaigns", "lead"} <= set(config):
+            raise PlanError(f"{options.config}: expected a mapping with campaigns and lead")
         if options.campaign:
             config = {**config, "campaigns": options.campaign, "lead": options.campaign[0]}
         plan = Plan.from_config(config, ROOT)
@@ -48,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         start = time.perf_counter()
         result = build(plan, options.build, TEMPLATES, config.get("site_url") or "")
-    except (PageError, PlanError, ValueError, OSError) as error:
+    except (PageError, PlanError, ValueError, OSError, yaml.YAMLError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for line in result.log:
@@ -59,7 +61,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{len(result.problems)} problems; nothing was written", file=sys.stderr)
         return 1
     if not options.check:
-        write(result.files, options.site)
+        try:
+            write(result.files, options.site)
+        except OSError as error:
+            print(f"error: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+            return 2
         print(
             f"{options.site}: {len(result.files)} files, {sum(map(len, result.files.values())) / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s"
         )
