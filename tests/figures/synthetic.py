@@ -12,6 +12,7 @@ LEVELS = (1, 2, 4, 8, 16, 32)
 LENGTHS = (64, 128, 256, 512, 1024, 2048, 4096)
 REACH = {"arith": 0.74, "code": 0.52, "en": 0.56, "zh": 0.36, "all": 0.55}
 CLAIMS = (
+    "run.band.one.verdict",
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
 )
@@ -35,6 +36,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _lengths(facts)
     _round(facts)
     _noise(facts)
+    _advice(facts)
     _prologue(facts)
     _ends(facts)
     kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
@@ -195,6 +197,19 @@ def _ends(facts: Facts) -> None:
     facts.put("isl.distinct_4gram_share", 0.84, "probability")
     facts.put("accept.by_concurrency.span", 0.4, "percent")
     facts.put("threshold.figures.verify_cheap", 1.35)
+
+
+def _advice(facts: Facts) -> None:
+    """The ratios of the advice are those of the sweeps under other names."""
+
+    def same(key: str, source: str) -> None:
+        if source in facts:
+            facts[key] = replace(facts[source], key=key)
+
+    for content in REACH:
+        same(f"run.{content}.speedup", f"window.{content}.best_speedup")
+    for band, concurrency in (("one", 1), ("few", 8), ("many", 32)):
+        same(f"run.band.{band}.ratio", f"lanes.c{concurrency}.ratio")
 
 
 def _noise(facts: Facts) -> None:
