@@ -34,7 +34,7 @@ for stage in STAGES:
 
     rule:
         name:
-            stage.rule.replace("sweep", "keep") if stage.rule.startswith("sweep") else f"keep_{stage.rule}"
+            f"keep_{stage.name}"
         input:
             expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
         output:
