@@ -14,7 +14,7 @@ from .conftest import boot
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=60))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pages_are_owned_by_one_request(actions):
     pool, held = PageAllocator(24), []
     for take, number in actions:
@@ -63,7 +63,7 @@ actions = st.lists(
 
 
 @given(actions)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_everything_comes_back(small_engine, script):
     engine, names = small_engine, []
     for what, number, tokens in script:

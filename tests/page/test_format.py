@@ -119,7 +119,7 @@ def digits(text: str) -> str:
     return re.sub(r"[^0-9.,+\u2212～–]", "", text.replace("～", "–"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(KINDS)), values, st.sampled_from([None, "bare", "signed", "abs", "short"]))
 def test_both_languages_show_the_same_digits_and_no_negative_zero(kind, value, fmt):
     given_ = fact(kind, value)
@@ -129,7 +129,7 @@ def test_both_languages_show_the_same_digits_and_no_negative_zero(kind, value, f
     assert "e" not in digits(english) and "E" not in english.replace("GE", "")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.sampled_from(sorted(KINDS)), values, st.floats(0, 1e3), st.floats(0, 1e3))
 def test_what_is_shown_is_the_value_to_half_a_unit_of_its_last_place(kind, value, below, above):
     given_ = fact(kind, value, lo=value - below, hi=value + above)
@@ -138,7 +138,7 @@ def test_what_is_shown_is_the_value_to_half_a_unit_of_its_last_place(kind, value
     assert abs(shown * scale - Decimal(repr(value))) <= step * scale / 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.decimals("-1e6", "1e6", allow_nan=False, places=6), st.integers(1, 6))
 def test_significant_digits(value, wanted):
     decimals = significant_decimals(value, wanted)

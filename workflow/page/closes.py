@@ -106,23 +106,37 @@ def widen(formatter: Formatter, equations: list[Equation], fact) -> Formatter:
     """A formatter with as many more digits as the equations need.
 
     `fact(key)` returns a Fact that is not missing. Equations over missing facts must be left out by the caller. Raises ClosesError when an equation
-    does not hold for the unrounded values, or not within four more digits.
+    does not hold for the unrounded values, or not within four more digits of its terms and four of its result.
     """
     for equation in equations:
         if not holds(equation, fact):
             right, left = float(_unrounded(equation, fact)), float(fact(equation.result).value)
             raise ClosesError(f"closes: {equation.text!r} does not hold: the right side is {right:.6g}, the left {left:.6g}")
-        for _ in range(MOST_EXTRA + 1):
-            if closed(equation, formatter, fact):
-                break
-            extra = dict(formatter.extra)
-            for key in equation.terms:
-                extra[key] = extra.get(key, 0) + 1
-            formatter = replace(formatter, extra=extra)
-        else:
-            raise ClosesError(f"closes: {equation.text!r} does not close within {MOST_EXTRA} more digits")
+        formatter = _widened(equation, formatter, fact)
     # a later equation may have widened a result of an earlier one
     for equation in equations:
         if not closed(equation, formatter, fact):
             raise ClosesError(f"closes: {equation.text!r} and another equation cannot both close; give them fewer keys in common")
     return formatter
+
+
+def _widened(equation: Equation, formatter: Formatter, fact) -> Formatter:
+    """The formatter with the fewest more digits that close one equation.
+
+    Digits of the terms come first. A result next to a rounding tie may need more of them than a reader can bear; one more digit of the result moves
+    the tie away.
+    """
+    for of_result in range(MOST_EXTRA + 1):
+        for of_terms in range(MOST_EXTRA + 1):
+            tried = _with_digits(formatter, {equation.result: of_result} | dict.fromkeys(equation.terms, of_terms))
+            if closed(equation, tried, fact):
+                return tried
+    raise ClosesError(f"closes: {equation.text!r} does not close within {MOST_EXTRA} more digits")
+
+
+def _with_digits(formatter: Formatter, more: dict[str, int]) -> Formatter:
+    extra = dict(formatter.extra)
+    for key, digits in more.items():
+        if digits:
+            extra[key] = extra.get(key, 0) + digits
+    return replace(formatter, extra=extra)
