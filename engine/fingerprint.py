@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
+import json
+import os
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -38,3 +42,27 @@ def short(hashes: dict[str, str]) -> str:
     """Twelve hex digits over all modules: the `code` column."""
     whole = "".join(f"{name}={value}\n" for name, value in sorted(hashes.items()))
     return hashlib.sha256(whole.encode("utf8")).hexdigest()[:12]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Write what the report side compares manifests with; it may not import this package."""
+    parser = argparse.ArgumentParser(prog="python -m engine.fingerprint", description="Hashes of the syntax trees of the code that measures.")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the JSON object path -> sha256 (default: print it)")
+    path = parser.parse_args(argv).out
+    text = json.dumps(fingerprint(), indent=1) + "\n"
+    if path is None:
+        print(text, end="")
+        return 0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.part")
+        part.write_text(text, "utf8")
+        os.replace(part, path)
+    except OSError as error:
+        print(f"engine.fingerprint: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""`soundings new NAME`: start a live campaign from the definition of another one."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+import yaml
+
+from workflow.cli import BadInput
+from workflow.cli.archive import check_name
+from workflow.plan import CAMPAIGNS, ROOT
+
+HELP = "start a live campaign: a folder with its campaign.yaml"
+BACKENDS = ("embedded", "sglang", "vllm", "llamacpp", "openai")
+LIKE = "local"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", help="name of the campaign: lower-case letters, digits and dashes")
+    parser.add_argument("--backend", choices=BACKENDS, default="embedded", help="what is measured (default: embedded, the engine of this project)")
+    parser.add_argument("--title-en", metavar="TEXT", help="English title (default: the name)")
+    parser.add_argument("--title-zh", metavar="TEXT", help="Chinese title (default: the name)")
+    parser.add_argument("--hardware", metavar="TEXT", default="", help="a note on the machine; what can be read from it goes into the manifests")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    check_name(arguments.name)
+    folder = ROOT / CAMPAIGNS / arguments.name
+    if folder.exists():
+        raise BadInput(f"{CAMPAIGNS / arguments.name}: exists already; choose another name")
+    model = ROOT / CAMPAIGNS / LIKE / "campaign.yaml"
+    head = {
+        "name": arguments.name,
+        "title": {"en": arguments.title_en or arguments.name, "zh": arguments.title_zh or arguments.name},
+        "backend": arguments.backend,
+        "hardware": arguments.hardware or "not described; the manifests say what could be read",
+    }
+    # the grids keep their comments, so the text from `measure:` on is copied rather than parsed and written again
+    text = model.read_text("utf8")
+    measure = text[text.index("\nmeasure:") + 1 :]
+    part = folder.with_name(f".{arguments.name}.part")
+    try:
+        part.mkdir()
+        (part / "campaign.yaml").write_text(yaml.safe_dump(head, allow_unicode=True, sort_keys=False) + measure, "utf8")
+        os.replace(part, folder)
+    except OSError as error:
+        raise BadInput(f"{part}: {error.strerror}") from None
+    print(f"{CAMPAIGNS / arguments.name}/campaign.yaml; put {arguments.name} under `campaigns:` of workflow/config.yaml to measure it")
+    return 0
