@@ -29,7 +29,8 @@ def test_texts_stand_apart(drawings, values):
 
 def test_the_check_sees_an_overlap(drawings, values):
     svg = drawings[0].filled("en", values)
-    moved = svg.replace("</svg>", '<text x="8" y="12">over it</text><text x="700" y="12">out of it, over the edge</text></svg>')
+    planted = '<text x="90" y="60">under it</text><text x="90" y="60">over it</text><text x="700" y="12">out of it, over the edge</text>'
+    moved = svg.replace("</svg>", planted + "</svg>")
     found = problems([Drawing("moved", moved, 300)])
     assert any("touches 'over it'" in line or "'over it' touches" in line for line in found)
     assert any("leaves the drawing" in line for line in found) and any("px" in line for line in found)

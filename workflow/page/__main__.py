@@ -30,7 +30,9 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--config", type=Path, default=Path("workflow/config.yaml"), help="campaigns, lead and site_url (default: %(default)s)"
     )
-    parser.add_argument("--campaign", action="append", metavar="NAME", help="build only these campaigns; the first one leads")
+    parser.add_argument("--campaign", action="append", metavar="NAME", help="build these campaigns instead; the first one leads")
+    parser.add_argument("--lead", metavar="NAME", help="the campaign at the root of the site, instead of the configured one")
+    parser.add_argument("--site-url", metavar="URL", help="absolute address of the published site, instead of the configured one")
     parser.add_argument("--list", action="store_true", help="print the files that a build writes, build nothing")
     parser.add_argument("--check", action="store_true", help="run every check, write nothing")
     return parser
@@ -44,6 +46,7 @@ def main(argv: list[str] | None = None) -> int:
             raise PlanError(f"{options.config}: expected a mapping with campaigns and lead")
         if options.campaign:
             config = {**config, "campaigns": options.campaign, "lead": options.campaign[0]}
+        config |= {name: given for name, given in (("lead", options.lead), ("site_url", options.site_url)) if given is not None}
         plan = Plan.from_config(config, ROOT)
         if options.list:
             print("\n".join(site_files(plan, str(options.site))))

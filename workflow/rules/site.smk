@@ -2,6 +2,9 @@
 # `update`, so that a build which finds a problem leaves the published page where it is.
 # `site` asks for the published rows as well, so that a missing one is measured again rather than overlooked.
 
+# What `--config` changed counts, not what the file says.
+PAGE_FLAGS = [f"--campaign={name}" for name in PLAN.names] + [f"--lead={PLAN.lead}", f"--site-url={config.get('site_url', '')}"]
+
 
 rule site:
     input:
@@ -16,6 +19,8 @@ rule page:
         measured=[PLAN.kept(name) for name in PLAN.names],
         code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "templates/**/*"),
         config="workflow/config.yaml",
+    params:
+        plan=PAGE_FLAGS,
     output:
         update(site_files(PLAN)),
     log:
@@ -24,4 +29,4 @@ rule page:
         mem_mb=2000,
         runtime=10,
     shell:
-        "{PYTHON:q} -m workflow.page --build workflow/build --site site 2>&1 | tee {log:q}"
+        "{PYTHON:q} -m workflow.page --build workflow/build --site site {params.plan:q} 2>&1 | tee {log:q}"
