@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import Copy
+from tests.data.synthetic import write_campaign
+from tests.workflow.conftest import Copy, copy_repository
 
 pytestmark = pytest.mark.slow
 MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency"}
@@ -146,3 +147,15 @@ def test_a_bad_campaign_file_ends_in_one_line_that_names_it(built: Copy, text, s
     assert run.returncode != 0
     lines = [line for line in (run.stdout + run.stderr).splitlines() if says in line]
     assert lines and "campaign.yaml" in lines[0]
+
+
+def test_an_archived_campaign_alone_is_built_as_the_command_line_says(tmp_path):
+    copy = copy_repository(tmp_path)
+    past = copy.root / "workflow/campaigns/past"
+    write_campaign(past)
+    (past / "campaign.yaml").write_text("name: past\ntitle: {en: Past, zh: 过去}\nbackend: embedded\n", "utf8")
+    copy.build("--config", "campaigns=[past]", "lead=past", "site_url=https://example.org/r/")
+    assert copy.measured() == []
+    page = (copy.root / "site/index.html").read_text("utf8")
+    assert "https://example.org/r/" in page
+    assert not (copy.root / "site/past").exists()
