@@ -12,12 +12,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import IO
 
 from engine import csvio, manifest
 from engine.bench import campaign as campaigns
 from engine.bench.campaign import PRESETS, Campaign
 from engine.bench.cells import Block
 from engine.bench.estimate import CostModel, minutes
+from engine.bench.lock import hold_machine
 from engine.bench.lossless import lossless
 from engine.bench.progress import Progress
 from engine.bench.session import Session, describe
@@ -134,6 +136,8 @@ class Run:
     load_start: list[float]
     ticks: Ticks | None
     children_s: float
+    machine_lock: IO[str]
+    """Held as long as this run lives."""
 
     @classmethod
     def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> Run:
@@ -147,6 +151,7 @@ class Run:
         tokenizer = Tokenizer.load(weights)
         held_out = HeldOut(lambda text: tokenizer.encode(text, bos=False), tokenizer.bos_token_id)
         hashes = fingerprint()
+        machine_lock = hold_machine(progress.say)
         load_start = load_average()
         cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
         leave_cpu(cpu)
@@ -165,6 +170,7 @@ class Run:
             load_start,
             Ticks.read(cpu) if cpu is not None else None,
             children_cpu_s(),
+            machine_lock,
         )
 
     def shares(self) -> tuple[float | None, float | None]:

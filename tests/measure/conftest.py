@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from engine.backends.embedded import EmbeddedBackend
 from engine.bench import command
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def own_machine_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests do not wait for a measurement that runs beside them, nor does it for them."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
 
 
 @pytest.fixture
