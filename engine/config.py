@@ -6,7 +6,9 @@ These dataclasses and `engine.types` are the only vocabulary that the engine's m
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +18,15 @@ WEIGHTS = Path(__file__).resolve().parent / "weights"
 LANES = ("plain", "dspark", "mtp")
 MODES = ("eager",)
 ACCEPT_RULES = ("chain",)
+STATE_DTYPES = ("float32", "bfloat16", "float16")
+RADIX_STRATEGIES = ("no_buffer", "extra_buffer")
+SPECULATIVE_MAX_RUNNING = 48
+"""What an unset cap becomes in a speculative lane (SGLang 0.5.23)."""
+ROUNDING_STRIDE = 64
+"""Prompt tokens between two roundings of a state that is stored in fewer than 32 bits."""
+DEFAULT_TOTAL_TOKENS = 65536
+"""KV tokens of a boot without a memory budget."""
+SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 CHECKPOINT_KEYS = {
     "num_heads": ("kda_heads", "attention_heads"),
@@ -28,6 +39,14 @@ CHECKPOINT_KEYS = {
 
 class ConfigError(ValueError):
     """A setting that cannot be served; the message names the flag and what would be right."""
+
+
+def parse_size(text: str | int) -> int:
+    """Bytes of a size such as 268435456, 256M or 1G (powers of 1024); `ConfigError` on anything else."""
+    match = re.fullmatch(r"(\d+)([KMG]?)(?:i?B)?", str(text).strip(), re.IGNORECASE)
+    if not match:
+        raise ConfigError(f"--device-memory {text}: give bytes, or a number with K, M or G, such as 256M")
+    return int(match[1]) * SIZE_UNITS[match[2].upper()]
 
 
 def _read_json(path: Path) -> dict:
@@ -133,11 +152,28 @@ class EngineConfig:
     """γ, drafted tokens a round; ignored by `plain`, must be 1 for `mtp`."""
     mode: str = "eager"
     threads: int = 1
-    max_running_requests: int = 48
-    state_slots: int = 0
-    """Recurrent states in the pool; 0 sizes it by `max_running_requests`, so that the cap is the only limit."""
-    max_total_num_tokens: int = 65536
-    """Capacity of the KV pool in tokens, all requests together."""
+    device_memory: int = 0
+    """Budget in bytes for weights, pools and activations; 0 sets no budget and sizes the pools by the counts below."""
+    mem_fraction_static: float = 0.88
+    """Share of the budget that weights and pools may take; activations live in the rest."""
+    max_running_requests: int | None = None
+    """Requests served together at most; None is 48 in a speculative lane and what the pools allow in the plain one."""
+    max_total_num_tokens: int | None = None
+    """Capacity of the KV pool in tokens, all requests together; None takes what the budget leaves."""
+    max_mamba_cache_size: int | None = None
+    """Recurrent states in the pool, apart from the cap on requests; None sizes it by the cap or by the budget."""
+    mamba_full_memory_ratio: float = 0.9
+    """State bytes to KV bytes where the budget sizes both pools."""
+    mamba_ssm_dtype: str = "float32"
+    """Storage of the temporal states; arithmetic stays in float32."""
+    radix_cache: bool = True
+    """Keep prompts' KV pages and state checkpoints for later prompts that begin alike."""
+    radix_strategy: str = "no_buffer"
+    """`no_buffer`: checkpoints where a slot is free; `extra_buffer`: two slots more a request keep them certain."""
+    mamba_max_states_per_path: int = 0
+    """State checkpoints on one path of the prefix tree at most; 0 sets no limit."""
+    schedule_conservativeness: float = 1.0
+    """Scales the share of a request's max_tokens that admission reserves KV for; without effect on ignore_eos requests."""
     context_length: int = 16384
     chunked_prefill_size: int = 2048
     """Prompt tokens a prefill turn takes at most; a multiple of the KDA chunk."""
@@ -155,22 +191,44 @@ class EngineConfig:
             raise ConfigError(f"--mode {self.mode}: unknown mode; known are {', '.join(MODES)}")
         if self.accept_rule not in ACCEPT_RULES:
             raise ConfigError(f"--accept-rule {self.accept_rule}: unknown rule; known are {', '.join(ACCEPT_RULES)}")
-        for name in ("threads", "max_running_requests", "max_total_num_tokens", "context_length", "chunked_prefill_size", "page_size"):
-            if getattr(self, name) < 1:
+        counts = ("threads", "max_running_requests", "max_total_num_tokens", "max_mamba_cache_size", "context_length", "chunked_prefill_size", "page_size")
+        for name in counts:
+            if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ConfigError(f"--{name.replace('_', '-')} {getattr(self, name)}: must be at least 1")
         cores = os.cpu_count() or 1
         if self.threads > cores:
             raise ConfigError(f"--threads {self.threads}: this machine has {cores} processors")
-        if self.state_slots < 0:
-            raise ConfigError(f"--state-slots {self.state_slots}: must be 0 (as many as --max-running-requests) or more")
-        if self.chunked_prefill_size % model.kda_chunk:
-            raise ConfigError(f"--chunked-prefill-size {self.chunked_prefill_size}: must be a multiple of the KDA chunk, {model.kda_chunk}")
-        if self.max_total_num_tokens < self.page_size:
+        self._check_memory()
+        cut = self.prefill_cut(model)
+        if self.chunked_prefill_size % cut:
+            why = "the KDA chunk" if self.mamba_ssm_dtype == "float32" else f"the stride at which a prompt rounds {self.mamba_ssm_dtype} states"
+            raise ConfigError(f"--chunked-prefill-size {self.chunked_prefill_size}: must be a multiple of {why}, {cut}")
+        if self.max_total_num_tokens is not None and self.max_total_num_tokens < self.page_size:
             raise ConfigError(f"--max-total-num-tokens {self.max_total_num_tokens}: must hold at least one page of {self.page_size} tokens")
         if self.context_length > model.max_position:
             raise ConfigError(f"--context-length {self.context_length}: the model was built for at most {model.max_position} positions")
         if self.lane != "plain" and self.block_size < 1:
             raise ConfigError(f"--block-size {self.block_size}: a speculative lane drafts at least 1 token a round")
+
+    def prefill_cut(self, model: ModelConfig) -> int:
+        """Prompts are cut and checkpointed at absolute multiples of this, so that no cut changes a bit."""
+        return model.kda_chunk if self.mamba_ssm_dtype == "float32" else math.lcm(model.kda_chunk, ROUNDING_STRIDE)
+
+    def _check_memory(self) -> None:
+        if self.device_memory < 0:
+            raise ConfigError(f"--device-memory {self.device_memory}: must be 0 (no budget) or a size in bytes")
+        if not 0.0 < self.mem_fraction_static <= 1.0:
+            raise ConfigError(f"--mem-fraction-static {self.mem_fraction_static}: must be above 0 and at most 1")
+        if not 0.0 < self.mamba_full_memory_ratio < float("inf"):
+            raise ConfigError(f"--mamba-full-memory-ratio {self.mamba_full_memory_ratio}: must be a finite number above 0")
+        if not 0.0 <= self.schedule_conservativeness < float("inf"):
+            raise ConfigError(f"--schedule-conservativeness {self.schedule_conservativeness}: must be a finite number of at least 0")
+        if self.mamba_ssm_dtype not in STATE_DTYPES:
+            raise ConfigError(f"--mamba-ssm-dtype {self.mamba_ssm_dtype}: unknown type; known are {', '.join(STATE_DTYPES)}")
+        if self.radix_strategy not in RADIX_STRATEGIES:
+            raise ConfigError(f"--radix-strategy {self.radix_strategy}: unknown strategy; known are {', '.join(RADIX_STRATEGIES)}")
+        if self.mamba_max_states_per_path < 0:
+            raise ConfigError(f"--mamba-max-states-per-path {self.mamba_max_states_per_path}: must be 0 (no limit) or more")
 
 
 @dataclass(frozen=True)

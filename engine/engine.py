@@ -13,8 +13,10 @@ from torch import Tensor
 from engine.batch import Batch, int64, token_slots
 from engine.config import EngineConfig, ModelConfig
 from engine.draft import Draft, Drafter, drafter_class
+from engine.memory.budget import Costs, Pools, check_machine, size_pools
 from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
+from engine.memory.storage import renew
 from engine.model.checkpoint import Checkpoint
 from engine.model.layers import PrefillSpan
 from engine.model.operators import Operators
@@ -25,6 +27,9 @@ from engine.types import Request, RequestRecord, StepRecord
 from engine.verify import accept, pick
 
 clock = time.perf_counter
+
+WARM_ROWS, WARM_TOKENS = 2, 512
+"""Sizes of the pools that exist while the weights are loaded."""
 
 
 class Engine:
@@ -44,32 +49,53 @@ class Engine:
         kind = drafter_class(config.lane)
         gamma = config.block_size if kind else 0
         draft_config = kind.load_config(config.weights, gamma) if kind else None
-        slots = config.state_slots or config.max_running_requests
-        self.effective_max_running_requests = min(config.max_running_requests, slots)
-
         with torch.inference_mode():
             source = Checkpoint(config.weights / "target.safetensors")
             self.ops = Operators.resolve(source.take("norm.weight", model.hidden_size))
             layers = len(model.attention_layers)
             self.kv = KvPool(
-                layers + (1 if kind else 0), config.max_total_num_tokens, config.page_size, model.num_kv_heads, model.head_dim
+                layers + (1 if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
             )
-            self.states = StatePool(model, slots, self.effective_max_running_requests, gamma + 1 if kind else 0)
+            self.states = StatePool(model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype))
             taps = kind.taps(draft_config, model) if kind else ()
             self.target = Target(model, source, self.ops, self.kv, self.states, taps)
             self.drafter: Drafter | None = (
-                kind(config.weights, draft_config, gamma, self.target, slots, layers) if kind else None
+                kind(config.weights, draft_config, gamma, self.target, WARM_ROWS + 1, layers) if kind else None
             )
-        self._source = source
+            self._source = source
+            self.pools = size_pools(config, self._costs())
+            check_machine(self.pools, config)
+            self._carve(self.pools)
         self.gamma = gamma
         self.scheduler = Scheduler(
-            self.kv, self.states, self.effective_max_running_requests, config.chunked_prefill_size, model.kda_chunk, gamma
+            self.kv, self.states, self.pools.cap, config.chunked_prefill_size, config.prefill_cut(model), gamma
         )
         self._sequences: dict[str, Sequence] = {}
         self._finished: list[RequestRecord] = []
         self._batch: Batch | None = None
         self._steps = 0
         self.boot_s = clock() - started
+
+    def _costs(self) -> Costs:
+        drafter = self.drafter
+        rows = sum(t[0].numel() * t.element_size() for t in drafter.slot_tensors) if drafter else 0
+        return Costs(
+            weights=self._source.bytes + (drafter.bytes if drafter else 0),
+            slot=self.states.bytes_per_slot + rows,
+            window=self.states.bytes_per_window,
+            token=self.kv.bytes_per_token,
+        )
+
+    def _carve(self, pools: Pools) -> None:
+        """Memory for the pools in place of the small ones that the weights were loaded beside."""
+        self.kv.carve(pools.tokens)
+        self.states.carve(pools.state_slots, pools.cap)
+        for rows in self.drafter.slot_tensors if self.drafter else ():
+            renew(rows, (pools.state_slots + 1, *rows.shape[1:]))
+
+    @property
+    def effective_max_running_requests(self) -> int:
+        return self.pools.cap
 
     # requests in and out
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from engine.config import LANES, MODES, WEIGHTS, ConfigError, EngineConfig, SamplingParams
+from engine.memory.flags import memory_flags, memory_settings
 from engine.types import Request, RequestRecord
 
 SEPARATOR = "---"
@@ -28,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--top-k", type=int, default=sampling.top_k, metavar="K", help="tokens kept, 0 keeps all (default 0)")
     p.add_argument("--seed", type=int, default=default.seed, metavar="N", help="noise of every prompt (default 0)")
     p.add_argument("--max-tokens", type=int, default=sampling.max_tokens, metavar="N", help="tokens generated at most, per prompt (default 64)")
-    p.add_argument("--max-running-requests", type=int, default=default.max_running_requests, metavar="N", help="prompts served together at most (default 48)")
+    memory_flags(p)
     p.add_argument("--ignore-eos", action="store_true", help="go on to --max-tokens even after the end-of-text token")
     p.add_argument("--json", action="store_true", help="one JSON object a prompt and line instead of text")
     return p
@@ -91,7 +92,7 @@ def main(argv: list[str] | None = None) -> int:
 
         config = EngineConfig(
             weights=args.weights, lane=args.lane, block_size=gamma, mode=args.mode, threads=args.threads,
-            max_running_requests=args.max_running_requests,
+            **memory_settings(args),
         )
         engine = Engine(config)
         tokenizer = Tokenizer.load(args.weights, engine.model.bos_token_id)

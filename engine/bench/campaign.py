@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from engine.bench.stages import SMOKE, STAGES, Concurrency, Search, Stage
-from engine.config import WEIGHTS, ConfigError, EngineConfig
+from engine.bench.stages import SMOKE, STAGES, Concurrency, Isl, Search, Stage, Window
+from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
 ROOT = SCHEMAS.parent.parent
@@ -65,12 +65,15 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     own = chosen == measure["preset"]
     start = SMOKE if chosen == "smoke" else {name: kind() for name, kind in STAGES.items()}
     stages = {name: override(start[name], given[name] or {}) if own else start[name] for name in STAGES if name in given}
-    for name, stage in stages.items():
-        cross_check(path, name, stage)
     settings = dict(measure.get("engine") or {})
+    if "device_memory" in settings:
+        settings["device_memory"] = parse_size(settings["device_memory"])
     folder = Path(settings.pop("weights")) if "weights" in settings else WEIGHTS
     folder = weights or (folder if folder.is_absolute() else ROOT / folder)
     engine = EngineConfig(weights=folder, threads=measure["threads"], seed=measure["seed"], **settings)
+    for name, stage in stages.items():
+        cross_check(path, name, stage)
+        fits_pools(path, name, stage, engine)
     return Campaign(
         path=path,
         name=document["name"],
@@ -120,6 +123,21 @@ def explain(fault: jsonschema.ValidationError) -> str:
 
 def override(stage: Stage, values: dict) -> Stage:
     return replace(stage, **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
+    """The longest request of a stage, with the drafts beyond its end, must fit the context and the KV pool."""
+    isl = max(stage.ladder) if isinstance(stage, Isl) else stage.isl
+    gamma = max(stage.block_sizes) if isinstance(stage, (Window, Search)) else stage.block_size
+    for flag, limit, need in (
+        ("context_length", engine.context_length, isl + stage.osl),
+        ("max_total_num_tokens", engine.max_total_num_tokens, isl + stage.osl + gamma),
+    ):
+        if limit is not None and need > limit:
+            raise ConfigError(
+                f"{path}: measure.engine.{flag}: {limit} is less than the {need} tokens of a request of stages.{name} "
+                f"(isl {isl}, osl {stage.osl}{f', block_size {gamma}' if flag == 'max_total_num_tokens' else ''})"
+            )
 
 
 def cross_check(path: Path, name: str, stage: Stage) -> None:

@@ -38,6 +38,12 @@ class Drafter(Protocol):
     parameters: int
     bytes: int
     linears: list
+    lookahead: int
+    """Prompt tokens after position t that the keys and values at t depend on."""
+
+    @property
+    def slot_tensors(self) -> tuple[Tensor, ...]:
+        """What a request leaves under its state slot: tensors [slots, ...], copied wherever its state is copied."""
 
     @staticmethod
     def load_config(weights: Path, gamma: int) -> DraftConfig:

@@ -27,6 +27,8 @@ DRAFT_STREAM = 0
 class DSpark:
     """Block drafter with a vanilla Markov head."""
 
+    lookahead = 0
+
     @staticmethod
     def load_config(weights: Path, gamma: int) -> DraftConfig:
         config = DraftConfig.load(weights / "dspark.json")
@@ -68,6 +70,10 @@ class DSpark:
     def _inject(self, context: Tensor, kv_slots: Tensor) -> None:
         k, v = self.mixer.project_kv(context)
         self.ops.kv_write(k, v, self.keys, self.values, kv_slots)
+
+    @property
+    def slot_tensors(self) -> tuple[Tensor, ...]:
+        return (self.last,)
 
     def prefill(self, ids: Tensor, taps: Tensor, next_ids: Tensor, span: PrefillSpan) -> None:
         context = self._context(taps)

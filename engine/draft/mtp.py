@@ -24,6 +24,8 @@ DRAFT_STREAM = 0
 class Mtp:
     """Position t holds the pair (h_t, x_{t+1}) and predicts x_{t+2}; at the anchor's turn t = lengths - 1."""
 
+    lookahead = 1
+
     @staticmethod
     def load_config(weights: Path, gamma: int) -> DraftConfig:
         if gamma != 1:
@@ -61,6 +63,10 @@ class Mtp:
     def _write(self, hidden: Tensor, ids: Tensor, kv_slots: Tensor) -> None:
         _, k, v, _ = self.mixer.project(self._join(hidden, ids))
         self.ops.kv_write(k, v, self.keys, self.values, kv_slots)
+
+    @property
+    def slot_tensors(self) -> tuple[Tensor, ...]:
+        return (self.hidden,)
 
     def prefill(self, ids: Tensor, taps: Tensor, next_ids: Tensor, span: PrefillSpan) -> None:
         known = next_ids.shape[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from torch import Tensor
+
+from engine.memory.storage import renew
 
 
 class PageAllocator:
@@ -47,11 +48,6 @@ class PageAllocator:
         return int(starts[fitting[0]]) if fitting.size else None
 
 
-def touched_zeros(shape: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Tensor:
-    """Zeros whose memory is really there: `torch.zeros` leaves the page faults to the first, timed, use."""
-    return torch.empty(shape, dtype=dtype).zero_()
-
-
 class KvPool:
     """Keys and values [tokens, kv heads, head dim] float32 of each attention layer, flat in token slots.
 
@@ -63,11 +59,17 @@ class KvPool:
     def __init__(self, layers: int, tokens: int, page_size: int, kv_heads: int, head_dim: int) -> None:
         """`tokens` is rounded down to whole pages."""
         self.page_size = page_size
-        self.allocator = PageAllocator(tokens // page_size)
-        self.tokens = self.allocator.pages * page_size
-        shape = (self.tokens, kv_heads, head_dim)
-        self.keys = [touched_zeros(shape) for _ in range(layers)]
-        self.values = [touched_zeros(shape) for _ in range(layers)]
+        self._row = (kv_heads, head_dim)
+        self.keys = [torch.empty(0) for _ in range(layers)]
+        self.values = [torch.empty(0) for _ in range(layers)]
+        self.carve(tokens)
+
+    def carve(self, tokens: int) -> None:
+        """Give the pool its memory, touched; whoever holds its tensors sees the new storage. Contents are lost."""
+        self.allocator = PageAllocator(tokens // self.page_size)
+        self.tokens = self.allocator.pages * self.page_size
+        for cache in (*self.keys, *self.values):
+            renew(cache, (self.tokens, *self._row))
 
     def pages_for(self, tokens: int) -> int:
         return -(-tokens // self.page_size)

@@ -11,25 +11,39 @@ import torch
 from torch import Tensor
 
 from engine.config import ModelConfig
-from engine.memory.kv_pool import touched_zeros
+from engine.memory.storage import renew
 
 
 class StatePool:
     """Slots of committed state and the scratch of one verify window for up to `rows` requests.
 
-    temporal [L, slots, H, K, V] float32; conv [L, slots, 3, D] bfloat16, the raw projections as they were; L KDA layers.
+    temporal [L, slots + 1, H, K, V] float32, bfloat16 or float16; conv [L, slots + 1, 3, D] bfloat16, the raw
+    projections as they were; L KDA layers. The last slot belongs to nobody: rows that pad a batch may use it.
     """
 
-    def __init__(self, config: ModelConfig, slots: int, rows: int, window: int) -> None:
+    def __init__(self, config: ModelConfig, slots: int, rows: int, window: int, dtype: torch.dtype = torch.float32) -> None:
         """`window` = γ + 1 positions, or 0 for a lane that never speculates."""
         layers, heads, dim = len(config.kda_layers), config.num_heads, config.head_dim
         self.layers, self.heads, self.dim = layers, heads, dim
         self.kept, self.channels = config.conv_width - 1, 3 * config.inner_size
-        self.slots, self.rows, self.window = slots, rows, window
-        self.temporal = touched_zeros((layers, slots, heads, dim, dim))
-        self.conv = touched_zeros((layers, slots, self.kept, self.channels), torch.bfloat16)
-        self._temporal_scratch = touched_zeros((layers, window * rows * heads * dim * dim))
+        self.window, self.dtype = window, dtype
+        self.temporal = torch.empty(0, dtype=dtype)
+        self.conv = torch.empty(0, dtype=torch.bfloat16)
+        self._temporal_scratch = torch.empty(0, dtype=dtype)
+        self.carve(slots, rows)
+
+    def carve(self, slots: int, rows: int) -> None:
+        """Give the pool its memory, touched; whoever holds its tensors sees the new storage. States are lost."""
+        layers, heads, dim = self.layers, self.heads, self.dim
+        self.slots, self.rows = slots, rows
+        renew(self.temporal, (layers, slots + 1, heads, dim, dim))
+        renew(self.conv, (layers, slots + 1, self.kept, self.channels))
+        renew(self._temporal_scratch, (layers, self.window * (rows + 1) * heads * dim * dim))
         self._free = list(range(slots - 1, -1, -1))
+
+    @property
+    def padding_slot(self) -> int:
+        return self.slots
 
     @property
     def free_count(self) -> int:
@@ -43,6 +57,11 @@ class StatePool:
     @property
     def bytes_per_slot(self) -> int:
         return sum(t[:, 0].numel() * t.element_size() for t in (self.temporal, self.conv))
+
+    @property
+    def bytes_per_window(self) -> int:
+        """Temporal states of one request's open window; its convolution states are activations."""
+        return self.window * self.temporal[:, 0].numel() * self.temporal.element_size()
 
     @property
     def bytes(self) -> int:

@@ -14,6 +14,7 @@ from torch import Tensor
 from engine.batch import Batch
 from engine.config import ModelConfig
 from engine.memory.state_pool import StatePool
+from engine.model import rounded_state
 from engine.model.checkpoint import Checkpoint
 from engine.model.operators import Operators
 
@@ -117,7 +118,10 @@ class KdaMixer:
         qkv, g, beta, gate = self._project(x)
         y, windows = self.ops.short_conv_window(qkv.view(b, width, self.channels), self.conv, pool.conv[i], batch.slots)
         q, k, v = self._split(y)
-        if snapshots is None:
+        if pool.dtype is not torch.float32:
+            g, beta = g.view(b, width, self.heads, self.dim), beta.view(b, width, self.heads)
+            o = rounded_state.window(self.ops, q, k, v, g, beta, pool.temporal[i], batch.slots, self.scale, snapshots)
+        elif snapshots is None:
             o, _ = self.ops.kda_decode(
                 q[:, 0], k[:, 0], v[:, 0], g, beta, pool.temporal[i], scale=self.scale, slots=batch.slots
             )
@@ -137,6 +141,10 @@ class KdaMixer:
         pool.conv[i, slot].copy_(conv)
         q, k, v = self._split(y)
         state = pool.temporal[i, slot : slot + 1]
+        if pool.dtype is not torch.float32:
+            o = rounded_state.prefill(self.ops, q, k, v, g, beta, state, self.scale, self.config.kda_chunk)
+            self._finish(x, o, gate)
+            return
         o, new = self.ops.kda_prefill(
             q[None], k[None], v[None], g[None], beta[None], state, scale=self.scale, chunk=self.config.kda_chunk
         )

@@ -43,7 +43,7 @@ def shipped() -> Path:
 
 
 def boot(weights: Path, lane: str = "plain", block_size: int = 1, **settings) -> Engine:
-    defaults = {"max_running_requests": 8, "max_total_num_tokens": 4096, "context_length": 512, "chunked_prefill_size": 256}
+    defaults = {"max_running_requests": 8, "max_total_num_tokens": 4096, "context_length": 512, "chunked_prefill_size": 256, "radix_cache": False}
     return Engine(EngineConfig(weights=weights, lane=lane, block_size=block_size, **(defaults | settings)))
 
 

@@ -141,6 +141,12 @@ def test_traces_are_kept_only_when_asked(tiny):
         ({"chunked_prefill_size": 100}, "--chunked-prefill-size 100"),
         ({"context_length": 5000}, "--context-length 5000"),
         ({"max_running_requests": 0}, "--max-running-requests 0"),
+        ({"max_running_requests": 10**9}, "pools for --max-running-requests 1000000000"),
+        ({"max_mamba_cache_size": 0}, "--max-mamba-cache-size 0"),
+        ({"mem_fraction_static": 1.5}, "--mem-fraction-static 1.5"),
+        ({"mamba_ssm_dtype": "int8"}, "--mamba-ssm-dtype int8"),
+        ({"radix_strategy": "lazy"}, "--radix-strategy lazy"),
+        ({"schedule_conservativeness": -1.0}, "--schedule-conservativeness -1.0"),
         ({"threads": 0}, "--threads 0"),
     ],
 )
@@ -172,7 +178,7 @@ def test_missing_and_broken_weights(tiny, tmp_path):
 
 @pytest.mark.parametrize("lane, gamma", LANES)
 def test_server_info_is_plain_data(tiny, lane, gamma):
-    with boot(tiny, lane, gamma, state_slots=5) as engine:
+    with boot(tiny, lane, gamma, max_mamba_cache_size=5) as engine:
         info = json.loads(json.dumps(engine.server_info()))
     assert info["effective_max_running_requests"] == 5 < info["max_running_requests"] == 8
     assert info["row_invariance"]["shapes"] and isinstance(info["row_invariance"]["ok"], bool)

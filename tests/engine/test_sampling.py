@@ -140,7 +140,7 @@ def test_engine_draws_from_the_target(tiny, lane, gamma):
     """Second and third token of many sampled requests against the law that enumeration gives."""
     draws, prompt, temperature = 768, prompts(1)[0], 0.7
     params = lambda seed: SamplingParams(temperature=temperature, max_tokens=3, ignore_eos=True, seed=seed, top_k=4)
-    with boot(tiny, lane, gamma, max_running_requests=64, state_slots=64) as engine:
+    with boot(tiny, lane, gamma, max_running_requests=64, max_mamba_cache_size=64) as engine:
         records = engine.generate([Request(str(i), prompt, params(i)) for i in range(draws)])
         assert sum(record.accepted for record in records) > draws / 10
         tokens = torch.tensor([record.token_ids for record in records])

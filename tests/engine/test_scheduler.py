@@ -25,7 +25,7 @@ def drain(engine):
     "settings, isl, reason",
     [
         ({"max_running_requests": 2}, 10, "cap"),
-        ({"state_slots": 2}, 10, "cap"),
+        ({"max_mamba_cache_size": 2}, 10, "cap"),
         ({"max_total_num_tokens": 64}, 20, "kv_pages"),
         ({"chunked_prefill_size": 32}, 30, "prefill_budget"),
     ],
@@ -44,7 +44,7 @@ def test_why_the_head_waits(tiny, settings, isl, reason):
 
 def test_state_slots_below_the_cap(tiny):
     """Requests that still prefill hold slots too; the pool, not the cap, is then what is full."""
-    with boot(tiny, max_running_requests=4, state_slots=4) as engine:
+    with boot(tiny, max_running_requests=4, max_mamba_cache_size=4) as engine:
         engine.states._free = engine.states._free[:2]  # two slots held elsewhere, as by checkpoints of a prefix cache
         for i in range(3):
             engine.add_request(ask(str(i), 10))

@@ -45,6 +45,19 @@ def test_a_bad_value_is_named(campaign, tmp_path: Path, capsys: pytest.CaptureFi
     assert not out.exists()
 
 
+def test_requests_that_the_pools_cannot_hold(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(campaign(engine={"max_total_num_tokens": 64}))
+    assert "measure.engine.max_total_num_tokens: 64 is less than the 73 tokens of a request of stages.isl" in refused(
+        capsys, "--campaign", path, "--dry-run"
+    )
+    path = str(campaign(engine={"context_length": 24}))
+    assert "measure.engine.context_length: 24 is less than the 25 tokens" in refused(capsys, "--campaign", path, "--dry-run")
+
+
+def test_a_budget_that_is_no_size(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "--device-memory plenty: give bytes" in refused(capsys, "--campaign", str(campaign(engine={"device_memory": "plenty"})), "--dry-run")
+
+
 def test_unknown_keys_of_the_file(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = campaign(thread=2)
     assert "measure: unknown key 'thread'; known: preset, threads" in refused(capsys, "--campaign", str(path), "--dry-run")
