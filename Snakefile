@@ -1,10 +1,12 @@
 # Soundings: measure -> keep -> derive -> figures -> site. The rules hold no logic; `python -m engine.x` and `workflow.x` do.
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version, validate
 
 from workflow.page.listing import site_files
 from workflow.plan import STAGES, Plan, sources
+from workflow.recover import drop_stale_marks
 
 min_version("9.20")
 
@@ -16,6 +18,7 @@ validate(config, "workflow/schemas/config.schema.json")
 
 PYTHON = sys.executable  # the interpreter that runs snakemake, whether or not its environment is activated
 PLAN = Plan.from_config(config)
+drop_stale_marks(Path.cwd())  # of a run that was killed; a run that lives keeps its own
 
 
 wildcard_constraints:

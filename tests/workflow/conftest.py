@@ -15,7 +15,7 @@ from tests.data.synthetic import write_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = '''"""Stand-in for a measurement: copies the prepared rows of its stage (or spoils them, or dies)."""
-import argparse, pathlib, shutil, sys
+import argparse, pathlib, shutil, sys, time
 from workflow.plan import STAGES
 parser = argparse.ArgumentParser()
 for flag in ("--campaign", "--out", "--preset", "--log", "--sweep"):
@@ -25,6 +25,8 @@ here = pathlib.Path(__file__).resolve().parent.parent
 mood = (here / "mood").read_text().strip() if (here / "mood").exists() else ""
 if mood == "dies":
     sys.exit("the measurement died")
+if mood.startswith("takes"):
+    time.sleep(float(mood.split()[1]))
 out = pathlib.Path(args.out)
 out.mkdir(parents=True, exist_ok=True)
 stage = next(stage for stage in STAGES if stage.name == (args.sweep or "search"))
