@@ -16,7 +16,9 @@ from pathlib import Path
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
 LANES = ("plain", "dspark", "mtp")
-MODES = ("eager",)
+MODES = ("eager", "graph", "fused")
+FUSED_VERIFY = ("shared", "serial")
+MODELS = ("trained", "random-25m", "random-60m", "random-moe")
 ACCEPT_RULES = ("chain",)
 STATE_DTYPES = ("float32", "bfloat16", "float16")
 RADIX_STRATEGIES = ("no_buffer", "extra_buffer")
@@ -75,6 +77,9 @@ class ModelConfig:
     conv_width: int = 4
     intermediate_size: int = 640
     gate_rank: int = 32
+    num_experts: int = 0
+    """Experts of every MLP, each of `intermediate_size`; 0 is a dense MLP."""
+    num_experts_per_tok: int = 0
     decay_floor: float = -3.0
     rms_eps: float = 1e-6
     kda_chunk: int = 16
@@ -151,6 +156,14 @@ class EngineConfig:
     block_size: int = 3
     """γ, drafted tokens a round; ignored by `plain`, must be 1 for `mtp`."""
     mode: str = "eager"
+    fused_verify: str = "shared"
+    """Mode `fused`: `shared` reads the weights once a window, `serial` once a position; the bits are the same."""
+    cuda_graph_max_bs: int = 0
+    """Mode `graph`: largest batch that is captured; 0 takes the effective `max_running_requests`."""
+    instrument: bool = False
+    """Clock the operator classes of every step; throughput runs leave it off."""
+    model: str = "trained"
+    """`random-*`: a cost-only model of random weights, made at first use; its text means nothing."""
     threads: int = 1
     device_memory: int = 0
     """Budget in bytes for weights, pools and activations; 0 sets no budget and sizes the pools by the counts below."""
@@ -189,6 +202,10 @@ class EngineConfig:
             raise ConfigError(f"--lane {self.lane}: unknown lane; known are {', '.join(LANES)}")
         if self.mode not in MODES:
             raise ConfigError(f"--mode {self.mode}: unknown mode; known are {', '.join(MODES)}")
+        if self.fused_verify not in FUSED_VERIFY:
+            raise ConfigError(f"--fused-verify {self.fused_verify}: unknown path; known are {', '.join(FUSED_VERIFY)}")
+        if self.cuda_graph_max_bs < 0:
+            raise ConfigError(f"--cuda-graph-max-bs {self.cuda_graph_max_bs}: must be 0 (as many as may run) or more")
         if self.accept_rule not in ACCEPT_RULES:
             raise ConfigError(f"--accept-rule {self.accept_rule}: unknown rule; known are {', '.join(ACCEPT_RULES)}")
         counts = ("threads", "max_running_requests", "max_total_num_tokens", "max_mamba_cache_size", "context_length", "chunked_prefill_size", "page_size")

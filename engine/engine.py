@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence as Rows
+from dataclasses import replace
 from typing import Self
 
 import torch
@@ -18,9 +19,10 @@ from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.memory.storage import renew
 from engine.model.checkpoint import Checkpoint
+from engine.model.cost_only import weights_folder
 from engine.model.layers import PrefillSpan
+from engine.model.modes import make_target
 from engine.model.operators import Operators
-from engine.model.target import Target
 from engine.scheduler import Scheduler, Sequence, Turn
 from engine.trace import RoundStamps, round_record
 from engine.types import Request, RequestRecord, StepRecord
@@ -41,6 +43,7 @@ class Engine:
 
     def __init__(self, config: EngineConfig) -> None:
         started = clock()
+        config = replace(config, weights=weights_folder(config))
         model = ModelConfig.load(config.weights / "target.json")
         config.check(model)
         torch.set_num_threads(config.threads)
@@ -58,7 +61,7 @@ class Engine:
             )
             self.states = StatePool(model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype))
             taps = kind.taps(draft_config, model) if kind else ()
-            self.target = Target(model, source, self.ops, self.kv, self.states, taps)
+            self.target = make_target(config, model, source, self.ops, self.kv, self.states, taps)
             self.drafter: Drafter | None = (
                 kind(config.weights, draft_config, gamma, self.target, WARM_ROWS + 1, layers) if kind else None
             )

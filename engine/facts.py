@@ -33,6 +33,9 @@ def server_info(engine: Engine) -> dict:
     return {
         "lane": config.lane,
         "mode": config.mode,
+        "model": config.model,
+        "instrument": config.instrument,
+        **engine.target.mode_facts(),
         "accept_rule": config.accept_rule,
         "block_size": engine.gamma,
         "gamma_trained": drafter.gamma_trained if drafter else 0,

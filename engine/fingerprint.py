@@ -17,8 +17,9 @@ APART = ("engine/train/", "engine/generate.py", "engine/serve.py", "engine/gate.
 
 
 def modules(root: Path = ROOT) -> list[Path]:
-    """Python files of `engine` and `kernels` that take part in a measurement, sorted."""
-    found = [path for package in ("engine", "kernels") for path in (root / package).rglob("*.py")]
+    """Sources of `engine` and `kernels` that take part in a measurement, sorted: Python, and the C++ that is compiled on use."""
+    packages = [root / package for package in ("engine", "kernels")]
+    found = [path for package in packages for kind in ("*.py", "*.cpp", "*.h") for path in package.rglob(kind)]
     return sorted(path for path in found if not path.relative_to(root).as_posix().startswith(APART))
 
 
@@ -33,9 +34,14 @@ def tree_hash(source: str) -> str:
     return hashlib.sha256(ast.dump(tree).encode("utf8")).hexdigest()
 
 
+def source_hash(path: Path) -> str:
+    text = path.read_text("utf8")
+    return tree_hash(text) if path.suffix == ".py" else hashlib.sha256(text.encode("utf8")).hexdigest()
+
+
 def fingerprint(root: Path = ROOT) -> dict[str, str]:
-    """Path relative to the root -> hash, for every measuring module."""
-    return {path.relative_to(root).as_posix(): tree_hash(path.read_text("utf8")) for path in modules(root)}
+    """Path relative to the root -> hash, for every measuring module; of C++ the text is hashed as it is."""
+    return {path.relative_to(root).as_posix(): source_hash(path) for path in modules(root)}
 
 
 def short(hashes: dict[str, str]) -> str:

@@ -54,6 +54,40 @@ class Mlp:
         x.add_(self.down(self.silu_mul(self.gate_up(h))))
 
 
+class ExpertMlp:
+    """x += sum over the row's experts of weight * down(silu(gate) * up), experts in ascending order.
+
+    Weights are the softmax over the chosen logits. The order makes a row's sum independent of its batch.
+    """
+
+    def __init__(self, config: ModelConfig, source: Checkpoint, prefix: str, ops: Operators) -> None:
+        d, f, count = config.hidden_size, config.intermediate_size, config.num_experts
+        self.eps, self.chosen = config.rms_eps, config.num_experts_per_tok
+        self.norm = source.take(f"{prefix}norm2.weight", d, dtype=torch.float32)
+        self.router = ops.linear(source.take(f"{prefix}mlp.router.weight", count, d))
+        self.gate_ups = [ops.linear(w) for w in source.take(f"{prefix}mlp.experts.gate_up.weight", count, 2 * f, d).unbind()]
+        self.downs = [ops.linear(w) for w in source.take(f"{prefix}mlp.experts.down.weight", count, d, f).unbind()]
+        self.rms_norm, self.silu_mul = ops.rms_norm, ops.silu_mul
+        self.linears = (self.router, *self.gate_ups, *self.downs)
+        self.touched = 0
+        """Experts whose weights were read, summed over calls."""
+
+    def __call__(self, x: Tensor) -> None:
+        h = self.rms_norm(x, self.norm, self.eps, BF16)
+        # a stable sort: among equal logits the lowest expert wins, in any batch
+        logits, order = self.router(h).float().sort(dim=1, descending=True, stable=True)
+        chosen, weights = order[:, : self.chosen], logits[:, : self.chosen].softmax(1)
+        for expert in chosen.unique().tolist():
+            rows, place = (chosen == expert).nonzero(as_tuple=True)
+            y = self.downs[expert](self.silu_mul(self.gate_ups[expert](h.index_select(0, rows))))
+            x.index_add_(0, rows, y.float() * weights[rows, place].unsqueeze(1))
+            self.touched += 1
+
+
+def mlp_for(config: ModelConfig, source: Checkpoint, prefix: str, ops: Operators) -> Mlp | ExpertMlp:
+    return (ExpertMlp if config.num_experts else Mlp)(config, source, prefix, ops)
+
+
 class KdaMixer:
     """Gated delta rule with a decay per key channel.
 

@@ -50,11 +50,16 @@ class _Maker:
         self.ones(f"{prefix}kda.o_norm.weight", config.head_dim)
         self.matrix(f"{prefix}kda.o.weight", d, inner, scale=self.branch)
 
-    def layer(self, prefix: str, config: ModelConfig, kind: str) -> None:
+    def layer(self, prefix: str, config: ModelConfig, kind: str, experts: int = 0) -> None:
         d, f = config.hidden_size, config.intermediate_size
         self.ones(f"{prefix}norm1.weight", d)
         (self.kda if kind == "K" else self.attention)(prefix, config)
         self.ones(f"{prefix}norm2.weight", d)
+        if experts:
+            self.matrix(f"{prefix}mlp.router.weight", experts, d)
+            self.normal(f"{prefix}mlp.experts.gate_up.weight", experts, 2 * f, d, scale=d**-0.5)
+            self.normal(f"{prefix}mlp.experts.down.weight", experts, d, f, scale=self.branch * f**-0.5)
+            return
         self.matrix(f"{prefix}mlp.gate_up.weight", 2 * f, d)
         self.matrix(f"{prefix}mlp.down.weight", d, f, scale=self.branch)
 
@@ -81,7 +86,7 @@ def write_random_weights(
     target = _Maker(seed, branch)
     target.normal("embed.weight", v, d, scale=1.0)
     for i, kind in enumerate(config.layer_types):
-        target.layer(f"layers.{i}.", config, kind)
+        target.layer(f"layers.{i}.", config, kind, config.num_experts)
     target.ones("norm.weight", d)
     target.matrix("lm_head.weight", v, d, scale=3.0)
     target.save(folder / "target.safetensors")

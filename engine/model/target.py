@@ -15,7 +15,7 @@ from engine.config import ModelConfig
 from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.model.checkpoint import Checkpoint
-from engine.model.layers import BF16, AttentionMixer, KdaMixer, Mlp, PrefillSpan
+from engine.model.layers import BF16, AttentionMixer, ExpertMlp, KdaMixer, Mlp, PrefillSpan, mlp_for
 from engine.model.operators import Operators
 
 
@@ -39,14 +39,14 @@ class Target:
         self.tap_layers = tap_layers
         self.embed = source.take("embed.weight", v, d)
         self.mixers: list[KdaMixer | AttentionMixer] = []
-        self.mlps: list[Mlp] = []
+        self.mlps: list[Mlp | ExpertMlp] = []
         for i, kind in enumerate(config.layer_types):
             prefix = f"layers.{i}."
             if kind == "K":
                 self.mixers.append(KdaMixer(config, source, prefix, ops, config.kda_layers.index(i)))
             else:
                 self.mixers.append(AttentionMixer(config, source, prefix, ops))
-            self.mlps.append(Mlp(config, source, prefix, ops))
+            self.mlps.append(mlp_for(config, source, prefix, ops))
         self.norm = source.take("norm.weight", d, dtype=torch.float32)
         self.lm_head = ops.linear(source.take("lm_head.weight", v, d))
         self._kv_of = {layer: place for place, layer in enumerate(config.attention_layers)}
@@ -109,3 +109,6 @@ class Target:
                 taps.append(x.to(BF16))
         return self.logits(x[-1:])[0] if last else None, torch.cat(taps, 1) if taps else None
 
+    def mode_facts(self) -> dict:
+        """What the execution mode came to at this boot, for the server-info record."""
+        return {}

@@ -1,0 +1,27 @@
+"""The target of an execution mode."""
+
+from __future__ import annotations
+
+from engine.config import EngineConfig, ModelConfig
+from engine.memory.kv_pool import KvPool
+from engine.memory.state_pool import StatePool
+from engine.model.checkpoint import Checkpoint
+from engine.model.operators import Operators
+from engine.model.target import Target
+
+
+def make_target(
+    config: EngineConfig,
+    model: ModelConfig,
+    source: Checkpoint,
+    ops: Operators,
+    kv: KvPool,
+    states: StatePool,
+    tap_layers: tuple[int, ...],
+) -> Target:
+    """The class that `config.mode` names, over the same pools. Imports are here: a mode loads only its own code."""
+    if config.mode == "fused":
+        from engine.model.fused.target import FusedTarget
+
+        return FusedTarget(model, source, ops, kv, states, tap_layers, verify=config.fused_verify, threads=config.threads)
+    return Target(model, source, ops, kv, states, tap_layers)
