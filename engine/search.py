@@ -157,7 +157,7 @@ def decided(stage: Search, verdicts: Sequence[Verdict], spread: Spread, winner: 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage("search")
-    planned = plans.blocks_of("search", stage)
+    planned = plans.framed(plans.blocks_of("search", stage))
     if args.dry_run:
         dry_run(PROGRAM, campaign, planned, args.json)
         return 0
@@ -165,7 +165,7 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         run = Run.start(campaign, "search", argv, args, progress)
         session = run.session
         points = session.rows.points
-        session.run(plans.search_aa(stage))
+        session.run([plans.sentinel("start", 0), *plans.search_aa(stage)])
         noise = noise_rows(points, campaign.name)
         aa = [row["log_ratio"] for row in noise if row["metric"] == METRIC]
         if aa:
@@ -184,6 +184,7 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
             fresh = confirm(points, winner, aa)
             if fresh:
                 progress.say(f"confirmed on fresh boots: {fresh.line()}")
+        session.run([plans.sentinel("end", 1)])
         tables = {**tables_of(session, "search", "search"), "noise.csv": ("noise", noise)}
         section = decided(stage, verdicts, spread, winner, fresh)
         files = run.publish(args.out, tables, {"search.csv": {"search": section}})

@@ -21,7 +21,7 @@ PROGRAM = "engine.sweep"
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
-    blocks = plans.blocks_of(args.sweep, campaign.stage(args.sweep))
+    blocks = plans.framed(plans.blocks_of(args.sweep, campaign.stage(args.sweep)))
     if args.dry_run:
         dry_run(f"{PROGRAM} --sweep {args.sweep}", campaign, blocks, args.json)
         return 0

@@ -19,6 +19,7 @@ from engine.config import ConfigError, EngineConfig
 WORKER = (sys.executable, "-m", "engine.bench.worker")
 BOOT_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 5.0
+PROBE_TIMEOUT_S = 60.0
 # Libraries read these when they are loaded, before anything can be set from inside.
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -34,6 +35,9 @@ class EngineFailure(RuntimeError):
 
 class EmbeddedBackend:
     """One boot. `boot()` first, then any number of `run()`, then `stop()`; also a context manager."""
+
+    flushes = True
+    """Every run starts with an empty prefix cache; a server that cannot do this gets a nonce in front of each prompt."""
 
     def __init__(self, config: EngineConfig, cpu: int | None = None, worker: tuple[str, ...] = WORKER) -> None:
         self.config = config
@@ -57,9 +61,16 @@ class EmbeddedBackend:
         self.boot_s = time.perf_counter() - self.started
         return self.info
 
-    def run(self, requests: list[dict], max_concurrency: int, timeout_s: float, trace: bool = False) -> dict[str, Any]:
-        """One closed loop over `requests`; times in the answer are seconds after its start."""
-        return self.ask({"order": "run", "requests": requests, "max_concurrency": max_concurrency, "trace": trace}, timeout_s)
+    def run(
+        self, requests: list[dict], max_concurrency: int, timeout_s: float, trace: bool = False, due_s: list[float] | None = None
+    ) -> dict[str, Any]:
+        """One closed loop over `requests`, or an open one where they have due times; times in the answer are seconds after its start."""
+        order = {"order": "run", "requests": requests, "max_concurrency": max_concurrency, "trace": trace, "due_s": due_s}
+        return self.ask(order, timeout_s)
+
+    def probe(self, timeout_s: float = PROBE_TIMEOUT_S) -> dict[str, float]:
+        """The machine's speed right now, on the processor of this boot."""
+        return self.ask({"order": "probe"}, timeout_s)
 
     def ask(self, order: dict, timeout_s: float) -> dict[str, Any]:
         try:

@@ -32,6 +32,13 @@ class Campaign:
     engine: EngineConfig
     """Settings of every boot; lane and block size come from the arm."""
     stages: dict[str, Stage]
+    probe_tolerance: float = 0.1
+    """A cell is measured again when a probe of the machine moved by more than this share; fixed before measuring."""
+
+    def identity(self) -> dict:
+        """What every row depends on besides its own cell: a journal row of another identity is another row."""
+        engine = {name: str(value) for name, value in asdict(self.engine).items()}
+        return {"campaign": self.name, "backend": self.backend, "seed": self.seed, "temperature": self.temperature, "engine": engine}
 
     def stage(self, name: str) -> Stage:
         if name not in self.stages:
@@ -47,6 +54,7 @@ class Campaign:
             "threads": self.threads,
             "seed": self.seed,
             "temperature": self.temperature,
+            "probe_tolerance": self.probe_tolerance,
             "engine": engine,
         }
 
@@ -85,6 +93,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         temperature=float(measure.get("temperature", 0.0)),
         engine=engine,
         stages=stages,
+        probe_tolerance=float(measure.get("probe_tolerance", 0.1)),
     )
 
 

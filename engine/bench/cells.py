@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from engine.bench.workloads import Workload
+
+Knob = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the requests of a cell pick tokens; None keeps the campaign's temperature."""
+
+    temperature: float | None = None
+    top_p: float = 1.0
+    top_k: int = 0
+    ignore_eos: bool = False
 
 
 @dataclass(frozen=True)
@@ -15,11 +28,19 @@ class Arm:
     lane: str
     block_size: int | None = None
     """γ; None in the plain lane."""
+    mode: str | None = None
+    """Execution mode; None keeps the campaign's."""
+    knobs: tuple[tuple[str, Knob], ...] = ()
+    """Settings of `EngineConfig` that differ from the campaign's, by field name."""
 
     @property
     def window(self) -> int:
         """Positions the target verifies a request and step."""
         return 1 if self.block_size is None else self.block_size + 1
+
+    def with_knobs(self, label: str, **knobs: Knob) -> Arm:
+        """The same lane under a new label with settings added or replaced."""
+        return Arm(label, self.lane, self.block_size, self.mode, tuple(sorted({**dict(self.knobs), **knobs}.items())))
 
 
 PLAIN = Arm("plain", "plain")
@@ -28,6 +49,10 @@ MTP = Arm("mtp", "mtp", 1)
 
 def dspark(block_size: int, label: str | None = None) -> Arm:
     return Arm(label or f"dspark-g{block_size}", "dspark", block_size)
+
+
+def in_mode(arm: Arm, mode: str) -> Arm:
+    return Arm(f"{arm.label}/{mode}", arm.lane, arm.block_size, mode, arm.knobs)
 
 
 @dataclass(frozen=True)
@@ -44,16 +69,22 @@ class Cell:
     repeat: int
     """Index of the prompt set."""
     in_boot_pass: int = 0
+    request_rate: float = math.inf
+    """Requests a second, Poisson; infinite: a closed loop of `max_concurrency`."""
+    sampling: Sampling = Sampling()
 
     @property
     def declared_isl(self) -> int | None:
         """None where prompts keep their natural length."""
-        return None if self.workload.content in ("arith", "mixed") else self.isl
+        return self.isl if self.workload.exact else None
 
 
 @dataclass(frozen=True)
 class Block:
-    """Arms that are alive at once and their cells in the order they run, so that drift hits all of them alike."""
+    """Arms that are alive at once and their cells in the order they run, so that drift hits all of them alike.
+
+    The unit of the journal: a block that was cut short is run again whole, because its boots are gone.
+    """
 
     number: int
     arms: tuple[Arm, ...]

@@ -16,13 +16,16 @@ from typing import IO
 
 from engine import csvio, manifest
 from engine.bench import campaign as campaigns
+from engine.bench import plans
 from engine.bench.campaign import PRESETS, Campaign
 from engine.bench.cells import Block
 from engine.bench.estimate import CostModel, minutes
 from engine.bench.lock import hold_machine
 from engine.bench.lossless import lossless
 from engine.bench.progress import Progress
-from engine.bench.session import Session, describe
+from engine.bench.describe import describe
+from engine.bench.journal import Journal, digest
+from engine.bench.session import Session
 from engine.bench.workloads import HeldOut
 from engine.config import ConfigError, ModelConfig
 from engine.fingerprint import fingerprint, short
@@ -43,6 +46,16 @@ def flags(program: str, description: str) -> argparse.ArgumentParser:
     parser.add_argument("--dry-run", action="store_true", help="print cells, boots and estimated minutes, measure nothing")
     parser.add_argument("--json", action="store_true", help="print the result (or the dry run) as one JSON object")
     parser.add_argument("--log", type=Path, metavar="FILE", help="also write the progress lines here")
+    parser.add_argument(
+        "--resume",
+        nargs="?",
+        const="all",
+        default="no",
+        choices=("no", "interrupted", "all"),
+        help="go on with the journal of an earlier run of the same command: finished blocks are taken from it. interrupted: only where that run"
+        " did not finish; alone: also a finished one, whose files are written again without measuring",
+    )
+    parser.add_argument("--journal", type=Path, metavar="DIR", help="folder of the journal; OUT.journal where absent")
     parser.add_argument("--quiet", action="store_true", help="no progress on the terminal")
     return parser
 
@@ -155,10 +168,27 @@ class Run:
         load_start = load_average()
         cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
         leave_cpu(cpu)
+        machine = Machine.read()
+        journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}.jsonl", args.resume)
         session = Session(
-            campaign, stage, held_out, progress, short(hashes), model, Machine.read(), cpu, lambda token: tokenizer.decode([token])
+            campaign,
+            stage,
+            held_out,
+            progress,
+            short(hashes),
+            model,
+            machine,
+            cpu,
+            lambda token: tokenizer.decode([token]),
+            journal=journal,
+            identity=digest([short(hashes), manifest.weights_hashes(weights), machine.host]),
         )
         progress.begin()
+        if journal.resumed:
+            progress.say(f"{stage}: going on with {journal.path.name}, {len(journal.spent())} boots and cells in it")
+        if journal.interrupted:
+            # is it still the machine that measured the first part?
+            session.run([plans.sentinel(f"resume-{session.attempt}", session.attempt)])
         return cls(
             campaign,
             stage,
@@ -213,7 +243,7 @@ class Run:
             "thresholds_sha256": manifest.thresholds_sha256(),
             "model": manifest.model_section(self.campaign.engine.weights, session.info),
             "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
-            "cost": {**{name: round(value, 3) for name, value in asdict(session.cost).items()}, "total_s": round(seconds, 3)},
+            "cost": {**rounded(asdict(session.cost)), "total_s": round(seconds + session.before_s, 3)},
         }
         if self.campaign.temperature == 0:
             common["lossless"] = lossless(session.rows.points, session.rows.requests)
@@ -225,7 +255,16 @@ class Run:
             about = {**common, "file": name, "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content), **extra.get(name, {})}
             files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
         csvio.publish(files)
+        session.journal.append({"kind": "done"})
+        session.journal.close()
         return list(files)
+
+
+def rounded(value):
+    """A nest of mappings with its numbers to the millisecond."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    return round(value, 3) if isinstance(value, float) else value
 
 
 def share(value: float) -> float:

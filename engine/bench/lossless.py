@@ -20,7 +20,7 @@ def lossless(points: Sequence[Row], requests: Sequence[Row]) -> dict:
     rest = []
     for request in requests:
         point = of_point[request["run_id"]]
-        if request["status"] != "ok":
+        if request["status"] != "ok" or point["stage"] == "sentinel":
             continue
         key = (request["prompt_id"], request["isl"], point["osl"])
         if point["lane"] == "plain" and key not in reference:

@@ -16,6 +16,22 @@ def turned(arms: Sequence[Arm], by: int) -> list[Arm]:
     return order[::-1] if by % 2 else order
 
 
+# Blocks that stand outside a stage's own numbering start here.
+SENTINELS = 10_000
+
+
+def sentinel(when: str, number: int = 0) -> Block:
+    """One fixed cell of plain decoding on a boot of its own: the same at the start, at the end and after a resume, so that drift shows."""
+    arm = Arm(f"sentinel-{when}", "plain")
+    cell = Cell("sentinel", arm, Workload("sentinel", "code", 1, 128), 128, 48, 1, 0)
+    return Block(SENTINELS + number, (arm,), (cell,))
+
+
+def framed(blocks: Sequence[Block]) -> list[Block]:
+    """Blocks between two sentinels."""
+    return [sentinel("start", 0), *blocks, sentinel("end", 1)]
+
+
 def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
     """Per repeat: every arm boots, then content by content each arm once."""
     arms = (PLAIN, *(dspark(g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()))

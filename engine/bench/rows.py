@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from statistics import fmean
 from engine.bench import metrics
 from engine.bench.cells import Cell
 from engine.bench.workloads import Prompt
+from engine.config import EngineConfig
 from engine.csvio import Row
 
 BLOCKS = ("cap", "state_slots", "kv_pages", "prefill_budget", "new_token_reserve")
@@ -31,8 +33,59 @@ def ended(record: dict) -> bool:
     return record["finish_reason"] in ("stop", "length")
 
 
-def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]) -> list[Row]:
-    """One row a request, in the order of the prompts; failed ones are kept."""
+def switch(value: object) -> object:
+    """Switches of the engine as the columns write them."""
+    return value if not isinstance(value, bool) else "on" if value else "off"
+
+
+# Column of the points -> field of EngineConfig.
+KNOBS = {
+    "mode": "mode",
+    "mem_fraction_static": "mem_fraction_static",
+    "device_memory_bytes": "device_memory",
+    "chunked_prefill_size": "chunked_prefill_size",
+    "cuda_graph_max_bs": "cuda_graph_max_bs",
+    "max_running_requests": "max_running_requests",
+    "schedule_conservativeness": "schedule_conservativeness",
+    "radix_cache": "radix_cache",
+    "radix_strategy": "radix_strategy",
+    "mamba_ssm_dtype": "mamba_ssm_dtype",
+    "markov_head_type": "markov_head_type",
+    "accept_rule": "accept_rule",
+}
+DRAFTING = {"markov_head_type": ("dspark",), "accept_rule": ("dspark", "dflash", "mtp", "lookup")}
+"""Settings that only some lanes read."""
+
+
+def knob_columns(config: EngineConfig) -> Row:
+    """The settings that a boot was asked for; empty where the engine or the lane has no such setting."""
+    row: Row = {}
+    for column, name in KNOBS.items():
+        if hasattr(config, name) and config.lane in DRAFTING.get(column, (config.lane,)):
+            row[column] = switch(getattr(config, name))
+    if row.get("radix_cache") == "off":
+        row["radix_strategy"] = None
+    if row.get("mode") != "graph":
+        row["cuda_graph_max_bs"] = None
+    return row
+
+
+CAPACITY = ("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests")
+
+
+def capacity_columns(info: dict, boot_s: float) -> Row:
+    """What the boot came to."""
+    return {"boot_s": boot_s, **{name: info.get(name) for name in CAPACITY}}
+
+
+def probe_columns(before: dict, after: dict) -> Row:
+    names = {"copy_ms": "copy", "compute_ms": "compute"}
+    moments = (("before", before), ("after", after))
+    return {f"probe_{names[kind]}_{moment}_ms": probe[kind] for moment, probe in moments for kind in names if kind in probe}
+
+
+def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict], arrivals: dict[str, float] | None = None) -> list[Row]:
+    """One row a request, in the order of the prompts; failed ones are kept. `arrivals`: when each was due, in an open loop."""
     by_id = {record["request_id"]: record for record in records}
     rows: list[Row] = []
     for number, prompt in enumerate(prompts):
@@ -49,6 +102,7 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
                 "content": prompt.content,
                 "isl": record["isl"],
                 "osl": osl,
+                "arrival_s": (arrivals or {}).get(record["request_id"]),
                 "queued_s": record["queued_s"],
                 "scheduled_s": record["scheduled_s"],
                 "first_token_s": first,
@@ -69,6 +123,10 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
     return rows
 
 
+def short(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
 def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
     return [
         {
@@ -82,9 +140,9 @@ def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
             "positions": step["positions"],
             "committed": step["committed"],
             "emitted": step["emitted"],
-            "draft_ms": round(step["draft_ms"], 4),
-            "verify_ms": round(step["verify_ms"], 4),
-            "commit_ms": round(step["commit_ms"], 4),
+            "draft_ms": short(step["draft_ms"]),
+            "verify_ms": short(step["verify_ms"]),
+            "commit_ms": short(step["commit_ms"]),
             "kv_usage": round(step["kv_usage"], 4),
             "state_usage": round(step["state_usage"], 4),
             "blocked_by": step["blocked_by"] or None,
@@ -100,7 +158,6 @@ def load_columns(cell: Cell, place: Place) -> Row:
         "stage": cell.stage,
         "label": cell.arm.label,
         "lane": cell.arm.lane,
-        "mode": "eager",
         "boot": place.boot,
         "boot_id": place.boot_id,
         "repeat": cell.repeat,
@@ -114,14 +171,14 @@ def load_columns(cell: Cell, place: Place) -> Row:
         "osl": cell.osl,
         "num_prompts": cell.workload.num_prompts,
         "max_concurrency": cell.max_concurrency,
-        "request_rate": "inf",
-        "top_p": 1.0,
-        "top_k": 0,
-        "ignore_eos": "off",
+        "request_rate": "inf" if math.isinf(cell.request_rate) else cell.request_rate,
+        "top_p": cell.sampling.top_p,
+        "top_k": cell.sampling.top_k,
+        "ignore_eos": "on" if cell.sampling.ignore_eos else "off",
     }
 
 
-def result_columns(prompts: Sequence[Prompt], answer: dict) -> Row:
+def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int) -> Row:
     """Everything measured in one cell. Only completed requests count; failed ones are counted as failed."""
     done = [record for record in answer["requests"] if ended(record)]
     if not done:
@@ -149,6 +206,9 @@ def result_columns(prompts: Sequence[Prompt], answer: dict) -> Row:
         **metrics.summary("itl", [gap for record in done for gap in metrics.itl_ms(record["emissions_s"])]),
         **metrics.summary("e2e", [1000.0 * value for value in e2e]),
         "concurrency": sum(e2e) / duration,
+        "truncated": sum(record["finish_reason"] == "length" for record in done),
+        **plateau_columns(answer, max_concurrency),
+        **timetable_columns(done, answer.get("arrivals_s") or {}),
         "distinct_4gram_share": metrics.distinct_share([record["token_ids"] for record in done]),
         "kv_usage_max": max((step["kv_usage"] for step in steps), default=None),
         "state_usage_max": max((step["state_usage"] for step in steps), default=None),
@@ -157,6 +217,41 @@ def result_columns(prompts: Sequence[Prompt], answer: dict) -> Row:
         "step_source": "steps",
     }
     return {**row, **decode_columns(steps), **round_columns(done)}
+
+
+def plateau_columns(answer: dict, max_concurrency: int) -> Row:
+    """Throughput while at least nine tenths of the allowed requests were in flight: without ramp-up and drain.
+
+    Empty where that many were never in flight. The span runs from the first to the last moment at which they were.
+    """
+    moments = []
+    for record in answer["requests"]:
+        if record["end_s"] is not None:
+            moments += [(record["queued_s"], 1), (record["end_s"], -1)]
+    wanted, running, begin, end = 0.9 * max_concurrency, 0, None, None
+    for at, change in sorted(moments):
+        if running >= wanted:
+            end = at
+        running += change
+        if running >= wanted and begin is None:
+            begin = at
+    if begin is None or end is None or end <= begin:
+        return {}
+    tokens = sum(step["emitted"] for step in answer["steps"] if begin < step["start_s"] + step["step_ms"] / 1000.0 <= end)
+    return {"plateau_output_throughput": tokens / (end - begin), "plateau_share": (end - begin) / answer["duration_s"]}
+
+
+def timetable_columns(done: Sequence[dict], arrivals: dict[str, float]) -> Row:
+    """Open loop: how late the client sent, and latencies that count from the time a request was due. Empty in a closed loop."""
+    due = [(record, arrivals[record["request_id"]]) for record in done if record["request_id"] in arrivals]
+    if not due:
+        return {}
+    waits = [1000.0 * (record["queued_s"] - at) for record, at in due]
+    return {
+        "client_lag_ms": max(waits),
+        "mean_client_queue_ms": fmean(waits),
+        "mean_scheduled_latency_ms": fmean(1000.0 * (record["end_s"] - at) for record, at in due),
+    }
 
 
 def present(values: Sequence[float | None]) -> list[float]:
@@ -181,17 +276,17 @@ def decode_columns(steps: Sequence[dict]) -> Row:
     def mean(value: Callable[[dict], float]) -> float:
         return fmean(value(step) for step in decode)
 
+    whole = {"steps": len(decode), "decode_tokens": tokens, "decode_throughput": 1000.0 * tokens / wall_ms}
+    whole |= {"step_ms": mean(lambda step: step["step_ms"]), "between_ms": between}
+    if any(step["verify_ms"] is None for step in decode):
+        return whole
     other = mean(lambda step: step["step_ms"] - step["draft_ms"] - step["verify_ms"] - step["commit_ms"])
     return {
-        "steps": len(decode),
-        "decode_tokens": tokens,
-        "decode_throughput": 1000.0 * tokens / wall_ms,
-        "step_ms": mean(lambda step: step["step_ms"]),
+        **whole,
         "draft_ms": mean(lambda step: step["draft_ms"]),
         "verify_ms": mean(lambda step: step["verify_ms"]),
         "commit_ms": mean(lambda step: step["commit_ms"]),
         "other_ms": max(0.0, other),
-        "between_ms": between,
     }
 
 

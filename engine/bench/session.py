@@ -1,7 +1,8 @@
-"""Run blocks of cells on booted engines and collect the rows. A cell that fails becomes a row; the run goes on."""
+"""Run blocks of cells on booted engines, journal them and collect the rows. A cell that fails becomes a row; the run goes on."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -9,15 +10,20 @@ from dataclasses import dataclass, field, replace
 
 from engine.backends import backend
 from engine.backends.embedded import EmbeddedBackend, EngineFailure
-from engine.bench import rows
+from engine.bench import probe, rows
+from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
 from engine.bench.cells import Arm, Block, Cell
+from engine.bench.cost import Cost
+from engine.bench.datasets import with_nonce
+from engine.bench.describe import describe, outcome
 from engine.bench.estimate import CostModel
+from engine.bench.journal import Journal, digest
 from engine.bench.progress import Progress
 from engine.bench.workloads import HeldOut, Prompt, seed_of
-from engine.config import EngineConfig
+from engine.config import ConfigError, EngineConfig
 from engine.csvio import Row
-from engine.machine import Machine
+from engine.machine import Machine, Ticks, load_average
 
 # A cell may take this many times its estimate, and never less than the floor, before it counts as hung.
 PATIENCE = 20.0
@@ -26,19 +32,10 @@ WARMUP_TOKENS = 6
 # Boots of one arm in one block that may die before its other cells are skipped.
 DEATHS_ALLOWED = 2
 TRACE_TOKENS = 40
-
-
-@dataclass
-class Cost:
-    """What a command spent, in seconds and counts."""
-
-    boots: int = 0
-    boot_s: float = 0.0
-    cells: int = 0
-    cell_s: float = 0.0
-    warmup_s: float = 0.0
-    requests: int = 0
-    failed: int = 0
+# A cell whose probes moved more than the campaign's tolerance is measured again, once, while this share of the cells is not used up.
+AGAIN_SHARE = 0.1
+# Reading the clock of the machine again is not needed where the last probe on this processor is this young.
+PROBE_AGE_S = 0.5
 
 
 @dataclass
@@ -47,6 +44,15 @@ class Rows:
     requests: list[Row] = field(default_factory=list)
     steps: list[Row] = field(default_factory=list)
     trace: list[Row] = field(default_factory=list)
+
+    def take(self, record: dict) -> None:
+        """The rows of one journal record."""
+        if record["kind"] == "cell":
+            self.points.append(record["point"])
+            self.requests += record["requests"]
+            self.steps += record["steps"]
+        elif record["kind"] == "trace":
+            self.trace += record["rows"]
 
 
 @dataclass
@@ -60,7 +66,7 @@ class Boot:
 
 
 class Session:
-    """Everything one command measures. `family` names the run ids."""
+    """Everything one command measures. `family` names the run ids, `identity` what else a row depends on (code, weights)."""
 
     def __init__(
         self,
@@ -74,6 +80,8 @@ class Session:
         cpu: int | None,
         text_of: Callable[[int], str],
         engine_class: Callable[..., EmbeddedBackend] | None = None,
+        journal: Journal | None = None,
+        identity: str = "",
     ) -> None:
         self.campaign = campaign
         self.family = family
@@ -83,13 +91,24 @@ class Session:
         self.cpu = cpu
         self.text_of = text_of
         self.engine_class = engine_class or backend(campaign.backend)
+        self.journal = journal or Journal(None)
+        self.identity = identity
         self.costs = CostModel()
         self.rows = Rows()
         self.cost = Cost()
         self.info: dict[str, dict] = {}
         """server_info of the first boot of each lane."""
         self.seeds: dict[str, int] = {}
-        self.start = time.perf_counter()
+        self.probes: list[dict[str, float]] = []
+        self.probed_s = -math.inf
+        self.again = 0
+        spent = self.journal.spent()
+        self.number = 1 + max((record["number"] for record in spent if record["kind"] == "cell"), default=-1)
+        self.boots = 1 + max((record["number"] for record in spent if record["kind"] == "boot"), default=-1)
+        self.attempt = self.journal.attempts()
+        self.settle(spent)
+        self.before_s = sum(record["seconds"] for record in spent)
+        """Time of earlier processes of this command, from their records."""
         self.constant: Row = {
             "campaign": campaign.name,
             "backend": campaign.backend,
@@ -98,19 +117,40 @@ class Session:
             "threads": campaign.threads,
             "code": code,
             "model": model,
-            "temperature": campaign.temperature,
-            "chunked_prefill_size": campaign.engine.chunked_prefill_size,
-            "max_running_requests": campaign.engine.max_running_requests,
         }
+
+    def settle(self, spent: Sequence[dict]) -> None:
+        """Book what earlier processes of this command spent; what they lost is waste."""
+        kept = {(one["block"], one["attempt"]) for one in self.journal.earlier if one["kind"] == "closed"}
+        for record in spent:
+            self.cost.add(record)
+            if (record["block"], record["attempt"]) not in kept and not record.get("discarded"):
+                self.cost.wasted_s += record["seconds"]
+
+    def since_start(self) -> float:
+        """Seconds after the first process of this command began."""
+        return time.time() - self.journal.epoch
+
+    def key(self, block: Block) -> str:
+        """What a block is: its whole definition, everything that a boot or a prompt depends on, code and weights."""
+        return digest([self.identity, self.campaign.identity(), block])
 
     def run(self, blocks: Sequence[Block]) -> None:
         for block in blocks:
             self.run_block(block)
 
     def run_block(self, block: Block) -> None:
-        """Boot every arm, run the cells in order, end every process."""
+        """Boot every arm, run the cells in order, end every process; or take the block from the journal."""
+        key = self.key(block)
+        done = self.journal.closed(key)
+        if done is not None:
+            self.restore(block, done)
+            return
         boots: dict[str, Boot | EngineFailure] = {}
         deaths: Counter[str] = Counter()
+        self.open = {"block": key, "attempt": self.attempt}
+        self.attempt += 1
+        self.fresh = Rows()
         try:
             for arm in block.arms:
                 boots[arm.label] = self.boot(arm, block)
@@ -134,30 +174,60 @@ class Session:
             for boot in boots.values():
                 if isinstance(boot, Boot):
                     boot.engine.stop()
+        self.journal.append({"kind": "closed", **self.open})
+        for name in ("points", "requests", "steps", "trace"):
+            getattr(self.rows, name).extend(getattr(self.fresh, name))
+
+    def restore(self, block: Block, records: Sequence[dict]) -> None:
+        for record in records:
+            self.rows.take(record)
+            if record["kind"] == "boot" and record["info"]:
+                self.info.setdefault(record["lane"], record["info"])
+        for cell in block.cells:
+            self.seed(cell)
+        self.progress.result(f"block {block.number} taken from the journal", self.costs.block_s(block))
+
+    def note(self, record: dict) -> None:
+        """Into the journal, the ledger and the rows of the open block."""
+        record = {**record, **self.open}
+        self.journal.append(record)
+        self.fresh.take(record)
+        if record["kind"] in ("boot", "cell"):
+            self.cost.add(record)
 
     def config(self, arm: Arm) -> EngineConfig:
+        changes = dict(arm.knobs)
+        unknown = [name for name in changes if name not in EngineConfig.__dataclass_fields__]
+        if unknown:
+            raise ConfigError(f"arm {arm.label}: the engine has no setting {', '.join(unknown)}")
         block_size = self.campaign.engine.block_size if arm.block_size is None else arm.block_size
-        return replace(self.campaign.engine, lane=arm.lane, block_size=block_size)
+        mode = {} if arm.mode is None else {"mode": arm.mode}
+        return replace(self.campaign.engine, lane=arm.lane, block_size=block_size, **mode, **changes)
 
     def boot(self, arm: Arm, block: Block) -> Boot | EngineFailure:
         """A booted engine, or why there is none. Bad settings are the caller's fault and end the command."""
-        number = self.cost.boots
-        self.cost.boots += 1
+        number = self.boots
+        self.boots += 1
+        stage = block.cells[0].stage
         self.progress.cell(self.family, f"boot {arm.label}")
         engine = self.engine_class(self.config(arm), self.cpu)
+        boot_id = f"{self.family}-b{number:03d}"
+        record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": arm.label, "lane": arm.lane, "stage": stage}
+        begin = time.perf_counter()
         try:
             info = engine.boot()
         except EngineFailure as failure:
             engine.stop()
+            self.note({**record, "seconds": time.perf_counter() - begin, "info": None, "failed": failure.status})
             self.progress.say(f"{arm.label}: boot failed ({failure.status}): {failure.note}")
             return failure
         except BaseException:
             engine.stop()
             raise
-        self.cost.boot_s += engine.boot_s
         self.info.setdefault(arm.lane, info)
+        self.note({**record, "seconds": engine.boot_s, "info": info})
         self.progress.result(f"booted {arm.label} in {engine.boot_s:.1f} s", self.costs.boot_s)
-        return Boot(arm, f"{self.family}-b{number:03d}", engine)
+        return Boot(arm, boot_id, engine)
 
     def prompts(self, cell: Cell) -> list[Prompt]:
         return self.held_out.prompts(cell.workload, cell.isl, campaign=self.campaign.name, seed=self.campaign.seed, repeat=cell.repeat)
@@ -167,27 +237,35 @@ class Session:
         self.seeds[f"{cell.workload.name}/{cell.workload.content}/{cell.repeat}"] = seed
         return seed
 
-    def orders(self, cell: Cell, prompts: Sequence[Prompt], max_tokens: int) -> list[dict]:
+    def orders(self, cell: Cell, prompts: Sequence[Prompt], max_tokens: int, nonce: str = "") -> list[dict]:
         """Requests of a cell as the worker reads them. Sampling seeds depend on the prompt only, so every arm draws alike."""
         seed = self.seed(cell)
+        how = cell.sampling
+        sampling = {
+            "temperature": self.campaign.temperature if how.temperature is None else how.temperature,
+            "top_p": how.top_p,
+            "top_k": how.top_k,
+            "ignore_eos": how.ignore_eos,
+            "max_tokens": max_tokens,
+        }
         return [
             {
                 "request_id": f"r{number}",
-                "prompt_ids": prompt.ids,
-                "sampling": {"temperature": self.campaign.temperature, "max_tokens": max_tokens, "seed": seed + number},
+                "prompt_ids": with_nonce(prompt.ids, f"{nonce}|{number}", self.held_out.vocab, self.held_out.bos) if nonce else prompt.ids,
+                "sampling": {**sampling, "seed": seed + number},
             }
             for number, prompt in enumerate(prompts)
         ]
 
-    def warm_up(self, cell: Cell, boot: Boot) -> None:
-        """Once per boot and shape: as many requests as the cell keeps in flight, a few tokens each, on other text.
+    def warm_up(self, cell: Cell, boot: Boot) -> float:
+        """Once per boot and shape: as many requests as the cell keeps in flight, a few tokens each, on other text. Returns its seconds.
 
         A shape is a prefill length, one chunk at most (a longer prompt repeats that chunk), and the requests in flight.
         """
         length = min(cell.isl, self.campaign.engine.chunked_prefill_size)
         shape = (length, cell.max_concurrency)
         if shape in boot.warmed:
-            return
+            return 0.0
         boot.warmed.add(shape)
         source = self.held_out.warmup_ids
         count = min(cell.max_concurrency, cell.workload.num_prompts)
@@ -195,45 +273,92 @@ class Session:
         prompts = [Prompt("warm-up", "en", (self.held_out.bos, *source[at : at + length - 1])) for at in starts]
         begin = time.perf_counter()
         boot.engine.run(self.orders(cell, prompts, WARMUP_TOKENS), cell.max_concurrency, self.patience(cell))
-        self.cost.warmup_s += time.perf_counter() - begin
+        return time.perf_counter() - begin
 
     def patience(self, cell: Cell) -> float:
         return max(PATIENCE_FLOOR_S, PATIENCE * self.costs.cell_s(cell))
 
     def measure(self, cell: Cell, block: Block, boot: Boot | EngineFailure) -> None:
-        """One row of points, with its requests and steps."""
-        number = len(self.rows.points)
+        """One row of points, with its requests and steps; once more where the machine moved under it."""
+        tries = 2 if self.again < AGAIN_SHARE * (10 + self.number) else 1
+        for left in reversed(range(tries)):
+            if self.once(cell, block, boot, discarding=left > 0):
+                return
+            self.again += 1
+
+    def once(self, cell: Cell, block: Block, boot: Boot | EngineFailure, discarding: bool) -> bool:
+        """False where the row was thrown away because its probes moved."""
+        number = self.number
+        self.number += 1
         run_id = f"{self.family}-{number:04d}"
         self.progress.cell(cell.stage, f"{describe(cell)} ({number + 1})")
         prompts = self.prompts(cell)
-        base: Row = {**self.constant, "seed": self.seed(cell)}
+        record = {"kind": "cell", "number": number, "stage": cell.stage, "label": cell.arm.label, "warmup_s": 0.0, "requests": [], "steps": []}
+        base: Row = {**self.constant, **rows.knob_columns(self.config(cell.arm)), "seed": self.seed(cell)}
+        if base.get("temperature") is None:
+            base["temperature"] = self.campaign.temperature if cell.sampling.temperature is None else cell.sampling.temperature
         begin = time.perf_counter()
+        place = rows.Place(run_id, block.number, "", number, self.since_start())
         if isinstance(boot, EngineFailure):
-            place = rows.Place(run_id, block.number, "", number, begin - self.start)
-            self.failed(cell, {**base, **rows.load_columns(cell, place)}, boot)
-            return
-        place = rows.Place(run_id, block.number, boot.boot_id, number, begin - self.start)
-        base = {**base, **rows.load_columns(cell, place), **capacity(boot)}
+            self.failed(cell, record, {**base, **rows.load_columns(cell, place)}, boot, begin)
+            return True
+        place = replace(place, boot_id=boot.boot_id)
+        base |= {**rows.load_columns(cell, place), **rows.capacity_columns(boot.engine.info, boot.engine.boot_s)}
         try:
-            self.warm_up(cell, boot)
-            answer = boot.engine.run(self.orders(cell, prompts, cell.osl), cell.max_concurrency, self.patience(cell))
+            record["warmup_s"] = self.warm_up(cell, boot)
+            before, ticks = self.probe(boot), self.ticks()
+            nonce = "" if boot.engine.flushes else run_id
+            due = None if math.isinf(cell.request_rate) else poisson(cell.request_rate, len(prompts), self.seed(cell))
+            orders = self.orders(cell, prompts, cell.osl, nonce)
+            answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
+            shares = self.shares(ticks)
+            after = self.probe(boot, fresh=True)
         except EngineFailure as failure:
             # whatever it was doing is still in its queues: the next cell of this arm gets a fresh process
             boot.engine.kill()
-            self.failed(cell, base, failure)
-            return
-        self.cost.cells += 1
-        self.cost.cell_s += answer["duration_s"]
-        point = {**base, **rows.result_columns(prompts, answer)}
-        self.cost.requests += len(prompts)
-        self.cost.failed += point["failed"]
-        self.rows.points.append(point)
-        self.rows.requests += rows.request_rows(run_id, prompts, answer["requests"])
-        self.rows.steps += rows.step_rows(run_id, answer["steps"])
+            self.failed(cell, record, base, failure, begin)
+            return True
+        base |= rows.probe_columns(before, after) | shares
+        shift = probe.moved(before, after, self.probes[:-1])
+        point = {**base, **rows.result_columns(prompts, answer, cell.max_concurrency)}
+        record["seconds"] = time.perf_counter() - begin
+        if discarding and shift > self.campaign.probe_tolerance and point["status"] == "ok":
+            why = f"a probe moved by {100 * shift:.0f} % (tolerance {100 * self.campaign.probe_tolerance:.0f} %); measured again"
+            self.note({**record, "discarded": True, "point": {**base, "status": "rejected", "note": why}})
+            self.progress.result(f"{describe(cell)}: {why}", 0.0)
+            return False
+        point["measured_again"] = int(not discarding and self.again > 0 and self.was_discarded(cell))
+        requests = rows.request_rows(run_id, prompts, answer["requests"], answer.get("arrivals_s") or {})
+        self.note({**record, "point": point, "requests": requests, "steps": rows.step_rows(run_id, answer["steps"])})
         self.progress.result(f"{describe(cell)}: {outcome(point)}", self.costs.cell_s(cell))
+        return True
 
-    def failed(self, cell: Cell, row: Row, failure: EngineFailure) -> None:
-        self.rows.points.append({**row, "status": failure.status, "note": failure.note})
+    def was_discarded(self, cell: Cell) -> bool:
+        last = self.fresh.points[-1] if self.fresh.points else {}
+        return last.get("status") == "rejected" and last.get("label") == cell.arm.label and (last.get("note") or "").startswith("a probe moved")
+
+    def probe(self, boot: Boot, fresh: bool = False) -> dict[str, float]:
+        """A probe of the machine: the last one where it was just taken, unless a fresh one is asked for."""
+        now = time.monotonic()
+        if not fresh and self.probes and now - self.probed_s < PROBE_AGE_S:
+            return self.probes[-1]
+        self.probes.append(boot.engine.probe())
+        self.probed_s = time.monotonic()
+        return self.probes[-1]
+
+    def ticks(self) -> Ticks | None:
+        return Ticks.read(self.cpu) if self.cpu is not None else None
+
+    def shares(self, before: Ticks | None) -> Row:
+        """What the hypervisor took of the pinned processor while a cell ran, and the machine's load after it."""
+        now = self.ticks()
+        known = before is not None and now is not None and now.total_s > before.total_s
+        steal = (now.steal_s - before.steal_s) / (now.total_s - before.total_s) if known else None
+        return {"steal_share": None if steal is None else round(steal, 4), "load_average": load_average()[0]}
+
+    def failed(self, cell: Cell, record: dict, row: Row, failure: EngineFailure, begin: float) -> None:
+        point = {**row, "status": failure.status, "note": failure.note}
+        self.note({**record, "seconds": time.perf_counter() - begin, "point": point})
         self.progress.say(f"{describe(cell)}: {failure.status}: {failure.note}")
         self.progress.result(f"{describe(cell)}: {failure.status}", self.costs.cell_s(cell))
 
@@ -250,31 +375,5 @@ class Session:
             boot.engine.kill()
             self.progress.say(f"no trace: {failure.status}: {failure.note}")
             return
-        self.rows.trace += rows.trace_rows(cell, self.campaign.name, prompt, answer["requests"][0], self.text_of)
-
-
-def describe(cell: Cell) -> str:
-    length = "natural" if cell.declared_isl is None else str(cell.isl)
-    return f"{cell.arm.label} {cell.workload.content} ISL {length} OSL {cell.osl} x{cell.max_concurrency} repeat {cell.repeat}"
-
-
-def outcome(point: Row) -> str:
-    """The line a reader wants after a cell."""
-    if point["status"] != "ok":
-        return f"{point['status']}: {point['note']}"
-    parts = [f"{point['output_throughput']:.0f} token/s"]
-    if point["mean_tpot_ms"] is not None:
-        parts.append(f"TPOT {point['mean_tpot_ms']:.2f} ms")
-    if point.get("accept_length") is not None:
-        parts.append(f"accept length {point['accept_length']:.2f}")
-    if point["failed"]:
-        parts.append(f"{point['failed']} failed")
-    return ", ".join(parts)
-
-
-def capacity(boot: Boot) -> Row:
-    info = boot.engine.info
-    return {
-        "boot_s": boot.engine.boot_s,
-        **{name: info.get(name) for name in ("max_total_num_tokens", "state_slots", "effective_max_running_requests")},
-    }
+        found = rows.trace_rows(cell, self.campaign.name, prompt, answer["requests"][0], self.text_of)
+        self.note({"kind": "trace", "rows": found})

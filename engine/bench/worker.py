@@ -1,6 +1,6 @@
 """One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
 
-Orders: `boot` {config}, `run` {requests, max_concurrency, trace}; the end of the input ends the process.
+Orders: `boot` {config}, `run` {requests, max_concurrency, trace, due_s}, `probe`; the end of the input ends the process.
 Answers: {"ok": ...} or {"error": kind, "message": ...}.
 Nothing heavy is imported before the process is pinned and its thread count is fixed.
 """
@@ -17,7 +17,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from engine.bench.client import LoopResult, closed_loop
+from engine.bench import probe
+from engine.bench.client import LoopResult, closed_loop, open_loop
 from engine.config import ConfigError, EngineConfig, SamplingParams
 from engine.types import Request, RequestRecord, StepRecord
 
@@ -79,6 +80,7 @@ def run_answer(result: LoopResult) -> dict:
         "duration_s": result.end_s - result.start_s,
         "requests": [request_answer(record, result.start_s) for record in result.requests],
         "steps": [step_answer(step, result.start_s) for step in result.steps],
+        "arrivals_s": {name: due - result.start_s for name, due in result.arrivals.items()},
     }
 
 
@@ -103,10 +105,18 @@ class Worker:
         gc.collect()
         gc.disable()
         try:
-            result = closed_loop(self.engine, requests, order["max_concurrency"])
+            due = order.get("due_s")
+            result = (
+                closed_loop(self.engine, requests, order["max_concurrency"])
+                if due is None
+                else open_loop(self.engine, requests, due, order["max_concurrency"])
+            )
         finally:
             gc.enable()
         return run_answer(result)
+
+    def probe(self, order: Order) -> dict:
+        return probe.measure()
 
     def answer(self, order: Order) -> dict:
         """Out of memory is an answer; every other fault of the engine ends the process with a traceback."""

@@ -2,7 +2,7 @@
 
 Which prompts a repeat gets is a hash of campaign, workload and repeat; neither lane nor block size, load or input length
 enters it. Prompts of fixed length are the last tokens before a fixed point of a document, so that a longer prompt is a
-shorter one with more history in front.
+shorter one with more history in front. `datasets.py` has the kinds that are not plain held-out text.
 """
 
 from __future__ import annotations
@@ -34,6 +34,22 @@ class Workload:
     num_prompts: int
     reach: int
     dataset: str = "heldout"
+    """heldout, random-ids, shared-prefix, fixed or histories."""
+    range_ratio: float = 1.0
+    """Lengths are uniform in [ratio x ISL, ISL]; 1 gives every prompt the asked length."""
+    gsp_num_groups: int = 0
+    gsp_system_prompt_len: int = 0
+    """Tokens that the prompts of one group share; the rest of the input length is the question. Names are SGLang's."""
+    file: str | None = None
+    """Prompts of dataset `fixed`, separated by a line `---`."""
+    stride: int = 0
+    """Dataset `histories`: tokens of the true continuation between one history and the next."""
+
+    @property
+    def exact(self) -> bool:
+        """Every prompt has the asked input length."""
+        natural = self.dataset == "fixed" or (self.dataset == "heldout" and self.content in ("arith", "mixed"))
+        return not natural and self.range_ratio == 1.0
 
     def parts(self) -> list[str]:
         """Content class of each prompt, in order."""
@@ -69,10 +85,11 @@ def seed_of(campaign: str, seed: int, workload: str, content: str, repeat: int) 
 class HeldOut:
     """The held-out text, tokenised when first asked for."""
 
-    def __init__(self, encode: Callable[[str], Sequence[int]], bos: int, folder: Path = HELDOUT) -> None:
+    def __init__(self, encode: Callable[[str], Sequence[int]], bos: int, folder: Path = HELDOUT, vocab: int = 4096) -> None:
         self.encode = encode
         self.bos = bos
         self.folder = folder
+        self.vocab = vocab
         self._documents: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
 
     @classmethod
@@ -112,6 +129,10 @@ class HeldOut:
         """The prompt set of one repeat, [num_prompts]. Repeats do not share places until these run out."""
         if isl > workload.reach:
             raise ConfigError(f"workload {workload.name}: input length {isl} is above its reach of {workload.reach} tokens")
+        if workload.dataset != "heldout":
+            from engine.bench.datasets import drawn
+
+            return drawn(self, workload, isl, campaign=campaign, seed=seed, repeat=repeat)
         parts = workload.parts()
         drawn: dict[str, list[Place]] = {}
         for content in dict.fromkeys(parts):
@@ -121,7 +142,9 @@ class HeldOut:
             if len(places) < count:
                 raise ConfigError(f"{self.folder / content}.jsonl: {len(places)} prompts of {workload.reach} tokens, {count} are asked for")
             drawn[content] = [places[(repeat * count + i) % len(places)] for i in range(count)]
-        return [self.prompt(content, drawn[content].pop(0), isl) for content in parts]
+        key = seed_of(campaign, seed, workload.name, "length", repeat)
+        lengths = [ranged(isl, workload.range_ratio, key, number) for number in range(len(parts))]
+        return [self.prompt(content, drawn[content].pop(0), length) for content, length in zip(parts, lengths, strict=True)]
 
     def prompt(self, content: str, place: Place, isl: int) -> Prompt:
         body = place.ids if content == "arith" else place.ids[place.end - isl + 1 : place.end]
@@ -131,6 +154,15 @@ class HeldOut:
     def warmup_ids(self) -> tuple[int, ...]:
         """Ids of one long document for warm-up; no measured prompt starts with them."""
         return max((ids for _, ids in self.documents("en")), key=len)[::-1]
+
+
+def ranged(isl: int, ratio: float, key: int, number: int) -> int:
+    """Length of one prompt, uniform in [ratio x isl, isl] and at least 2; the same in every arm and at every load."""
+    if ratio >= 1.0:
+        return isl
+    least = max(2, round(ratio * isl))
+    draw = int.from_bytes(hashlib.sha256(f"{key}|{number}".encode()).digest()[:8], "big") / 2**64
+    return least + int(draw * (isl - least + 1))
 
 
 def shuffle_key(order: int, place: Place) -> bytes:

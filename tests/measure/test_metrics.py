@@ -62,7 +62,7 @@ ANSWER = {
 
 
 def test_acceptance_is_pooled_over_the_set() -> None:
-    row = result_columns(PROMPTS, ANSWER)
+    row = result_columns(PROMPTS, ANSWER, 1)
     # four rounds, four accepted drafts: not the mean of 1.5 and 2.5
     assert (row["rounds"], row["accepted"], row["drafted"]) == (4, 4, 8)
     assert row["accept_length"] == 2.0
@@ -79,7 +79,7 @@ def test_prefill_stays_out_of_the_step_means() -> None:
 
 
 def test_latencies_and_rates() -> None:
-    row = result_columns(PROMPTS, ANSWER)
+    row = result_columns(PROMPTS, ANSWER, 1)
     assert row["mean_tpot_ms"] == pytest.approx((200 / 4 + 300 / 5) / 2)
     assert row["mean_ttft_ms"] == pytest.approx(100.0)
     assert row["mean_e2e_ms"] == pytest.approx(350.0)
@@ -91,7 +91,7 @@ def test_latencies_and_rates() -> None:
 def test_failed_requests_are_counted_and_kept_out() -> None:
     refused = {**record(1, [], 0.1, 0.0, 0.1, [0, 0, 0], "error: too long"), "first_token_s": None, "emissions_s": []}
     answer = {**ANSWER, "requests": [ANSWER["requests"][0], refused]}
-    row = result_columns(PROMPTS, answer)
+    row = result_columns(PROMPTS, answer, 1)
     assert (row["completed"], row["failed"], row["rounds"]) == (1, 1, 2)
     ok, failed = request_rows("x", PROMPTS, answer["requests"])
     assert (ok["status"], failed["status"], failed["ttft_ms"], failed["output_sha"]) == ("ok", "failed", None, None)
@@ -100,7 +100,7 @@ def test_failed_requests_are_counted_and_kept_out() -> None:
 
 def test_a_cell_in_which_no_request_completed_is_a_row_with_its_reason() -> None:
     refused = {**record(0, [], 0.0, 0.0, 0.0, [0, 0, 0], "error: too long"), "first_token_s": None, "emissions_s": []}
-    row = result_columns(PROMPTS[:1], {"duration_s": 0.0, "requests": [refused], "steps": []})
+    row = result_columns(PROMPTS[:1], {"duration_s": 0.0, "requests": [refused], "steps": []}, 1)
     assert (row["status"], row["completed"], row["failed"]) == ("rejected", 0, 1)
     assert "error: too long" in row["note"]
 
@@ -110,7 +110,7 @@ def test_plain_has_no_acceptance() -> None:
         **ANSWER,
         "requests": [{**one, "accepted_histogram": [], "rounds": 0, "drafted": 0, "accepted": 0} for one in ANSWER["requests"]],
     }
-    row = result_columns(PROMPTS, plain)
+    row = result_columns(PROMPTS, plain, 1)
     assert "accept_length" not in row and "rounds" not in row
     assert request_rows("x", PROMPTS, plain["requests"])[0]["rounds"] is None
 

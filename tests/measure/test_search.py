@@ -71,7 +71,7 @@ def test_files_noise_and_decision(campaign, tmp_path: Path) -> None:
     assert search.main(["--campaign", str(campaign()), "--out", str(out), "--quiet"]) == 0
     assert sorted(path.name for path in out.glob("*.csv")) == ["noise.csv", "requests_search.csv", "search.csv", "steps_search.csv"]
     rows = csvio.read("points", out / "search.csv")
-    assert {row["stage"] for row in rows} == {"aa", "window", "confirm"}
+    assert {row["stage"] for row in rows} == {"sentinel", "aa", "window", "confirm"}
     noise = csvio.read("noise", out / "noise.csv")
     assert len(noise) == 2 * 5
     for row in noise:

@@ -16,12 +16,19 @@ from tests.measure.conftest import ROOT, SIZES
 pytestmark = pytest.mark.usefixtures("fake_engine")
 
 
+SENTINELS = 2
+
+
 def run(campaign: Path, name: str, out: Path, *more: str) -> int:
     return sweep.main(["--sweep", name, "--campaign", str(campaign), "--out", str(out), "--quiet", *more])
 
 
-def points(out: Path, name: str) -> list[dict]:
+def every_point(out: Path, name: str) -> list[dict]:
     return csvio.read("points", out / f"sweep_{name}.csv")
+
+
+def points(out: Path, name: str) -> list[dict]:
+    return [row for row in every_point(out, name) if row["stage"] != "sentinel"]
 
 
 def manifest(path: Path) -> dict:
@@ -45,7 +52,7 @@ def test_files_and_manifests(campaign, tmp_path: Path, name: str) -> None:
         assert about["lossless"]["compared"] == about["lossless"]["equal"] > 0
         assert about["command"].startswith(f"python -m engine.sweep --sweep {name}")
         assert str(ROOT) not in json.dumps(about)
-    ids = [row["run_id"] for row in points(out, name)]
+    ids = [row["run_id"] for row in every_point(out, name)]
     assert len(set(ids)) == len(ids)
     for kind in ("requests", "steps"):
         assert {row["run_id"] for row in csvio.read(kind, out / f"{kind}_{name}.csv")} == set(ids)
@@ -78,6 +85,8 @@ def test_all_arms_get_the_same_prompts(campaign, tmp_path: Path) -> None:
     of_point = {row["run_id"]: row for row in points(tmp_path, "window")}
     prompts: dict[tuple, set] = {}
     for row in csvio.read("requests", tmp_path / "requests_window.csv"):
+        if row["run_id"] not in of_point:
+            continue
         point = of_point[row["run_id"]]
         prompts.setdefault((point["repeat"], point["content"], point["label"]), set()).add(row["prompt_id"])
     for (repeat, content, _), ids in prompts.items():
@@ -144,13 +153,13 @@ def test_settings_the_engine_refuses_end_the_command(
 def test_the_log_holds_every_cell(campaign, tmp_path: Path) -> None:
     log = tmp_path / "deep" / "isl.log"
     assert run(campaign(), "isl", tmp_path / "out", "--log", str(log)) == 0
-    assert log.read_text().count("token/s") == len(points(tmp_path / "out", "isl"))
+    assert log.read_text().count("token/s") == len(every_point(tmp_path / "out", "isl"))
 
 
 def test_json_result(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(campaign(), "isl", tmp_path / "out", "--json") == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["cost"]["boots"] == 4 and result["cells_failed"] == 0
+    assert result["cost"]["boots"] == 4 + SENTINELS and result["cells_failed"] == 0
 
 
 def test_no_process_is_left_behind(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,5 +172,5 @@ def test_no_process_is_left_behind(campaign, tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(embedded.EmbeddedBackend, "boot", boot)
     assert run(campaign(), "window", tmp_path) == 0
-    assert len(started) == 8
+    assert len(started) == 8 + SENTINELS
     assert all(process.poll() is not None for process in started)
