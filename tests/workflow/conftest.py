@@ -18,7 +18,7 @@ STAND_IN = '''"""Stand-in for a measurement: copies the prepared rows of its sta
 import argparse, pathlib, shutil, sys, time
 from workflow.plan import STAGES
 parser = argparse.ArgumentParser()
-for flag in ("--campaign", "--out", "--preset", "--log", "--sweep"):
+for flag in ("--campaign", "--out", "--preset", "--log", "--sweep", "--journal", "--resume"):
     parser.add_argument(flag)
 args = parser.parse_args()
 here = pathlib.Path(__file__).resolve().parent.parent

@@ -50,6 +50,7 @@ def test_a_second_run_does_nothing(built: Copy):
         ("workflow/campaigns/local/campaign.yaml", "\n", CHEAP),
         ("engine/sweep.py", "\n# a comment\n", set()),
         ("engine/sweep.py", "\nANOTHER = 1\n", set()),
+        ("workflow/measure.py", "\nANOTHER = 1\n", set()),
     ],
 )
 def test_an_edit_reruns_what_depends_on_it_and_measures_nothing(built: Copy, file, more, reruns):

@@ -17,8 +17,6 @@ for stage in STAGES:
             expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
         wildcard_constraints:
             campaign=PLAN.live_pattern,
-        params:
-            command=stage.command,
         log:
             f"workflow/build/logs/{{campaign}}/{stage.rule}.log",
         # Every core, so that no other job runs beside a measurement; the engine itself pins one.
@@ -27,10 +25,9 @@ for stage in STAGES:
             bench=1,
             mem_mb=6000,
             runtime=60,
-        # The preset stands in the command, not in `params`: another preset must not fire a measurement by itself.
+        # This text and `params` are what Snakemake compares: flags belong into workflow/measure.py, where an edit fires nothing.
         shell:
-            "{PYTHON:q} -m {params.command} --campaign workflow/campaigns/{wildcards.campaign}/campaign.yaml"
-            " --out workflow/build/measured/{wildcards.campaign} --preset {config[preset]} --log {log:q}"
+            "{PYTHON:q} -m workflow.measure {rule} --campaign {wildcards.campaign} --preset {config[preset]} --log {log:q}"
 
     rule:
         name:
