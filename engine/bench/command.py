@@ -282,7 +282,8 @@ def tables_of(session: Session, points: str, suffix: str) -> dict[str, tuple[str
 def closing(run: Run, files: Sequence[Path], as_json: bool, more: dict | None = None) -> None:
     """The last lines of a run."""
     cost = run.session.cost
-    failed = [point for point in run.session.rows.points if point["status"] != "ok"]
+    thrown = [point for point in run.session.rows.points if (point.get("note") or "").startswith("a probe moved")]
+    failed = [point for point in run.session.rows.points if point["status"] != "ok" and point not in thrown]
     if as_json:
         print(
             json.dumps(
@@ -297,5 +298,7 @@ def closing(run: Run, files: Sequence[Path], as_json: bool, more: dict | None = 
         f" in {minutes(run.session.progress.elapsed_s)}: "
         f"{minutes(cost.boot_s)} booting, {minutes(cost.cell_s)} measuring"
     )
+    if thrown:
+        say(f"{len(thrown)} attempts were thrown away because the machine moved under them, and measured again")
     if failed:
         say(f"{len(failed)} cells did not finish and are kept as rows: {dict(Counter(point['status'] for point in failed))}")

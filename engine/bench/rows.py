@@ -63,6 +63,9 @@ def knob_columns(config: EngineConfig) -> Row:
     for column, name in KNOBS.items():
         if hasattr(config, name) and config.lane in DRAFTING.get(column, (config.lane,)):
             row[column] = switch(getattr(config, name))
+    if not row.get("device_memory_bytes"):
+        # no budget: the fraction is of nothing
+        row["device_memory_bytes"] = row["mem_fraction_static"] = None
     if row.get("radix_cache") == "off":
         row["radix_strategy"] = None
     if row.get("mode") != "graph":
