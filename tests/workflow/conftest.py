@@ -81,7 +81,7 @@ def copy_repository(target: Path) -> Copy:
     for name in ("sweep", "search"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
-    write_campaign(target / "prepared")
+    write_campaign(target / "prepared", name="local")
     return Copy(target)
 
 
