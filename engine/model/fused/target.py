@@ -173,8 +173,8 @@ class FusedTarget(Target):
 
             def project(rows: Tensor) -> Tensor:
                 rows = rows.contiguous()
-                out = torch.empty(rows.shape[0], n)
-                self.lib.fused_linear(byref(struct), rows.data_ptr(), out.data_ptr(), rows.shape[0])
+                out, scratch = torch.empty(rows.shape[0], n), torch.empty(rows.shape[0], k)
+                self.lib.fused_linear(byref(struct), rows.data_ptr(), out.data_ptr(), rows.shape[0], scratch.data_ptr())
                 return out
 
             alone = torch.cat([project(x[i : i + 1]) for i in range(SELF_TEST_ROWS)])
