@@ -81,7 +81,7 @@ class StatePool:
             raise RuntimeError(f"state slot {slot} released twice")
         self._free.append(slot)
 
-    def snapshots(self, rows: int) -> Tensor:
-        """[L, W, b, H, K, V]: where a window of b requests leaves the state after each position."""
-        used = self.window * rows * self.heads * self.dim * self.dim
-        return self._temporal_scratch[:, :used].view(self.layers, self.window, rows, self.heads, self.dim, self.dim)
+    def snapshots(self, rows: int, width: int) -> Tensor:
+        """[L, W', b, H, K, V]: where a window of W' <= γ + 1 positions of b requests leaves the state after each."""
+        used = width * rows * self.heads * self.dim * self.dim
+        return self._temporal_scratch[:, :used].view(self.layers, width, rows, self.heads, self.dim, self.dim)

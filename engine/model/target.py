@@ -71,7 +71,7 @@ class Target:
         """
         b, width = ids.shape
         x = self.embedding(ids.view(-1))
-        snapshots = None if width == 1 else self.states.snapshots(b)
+        snapshots = None if width == 1 else self.states.snapshots(b, width)
         windows, taps = [], []
         for layer, (mixer, mlp) in enumerate(zip(self.mixers, self.mlps)):
             if isinstance(mixer, KdaMixer):
@@ -90,8 +90,9 @@ class Target:
 
     def commit(self, batch: Batch, correct: Tensor) -> None:
         """Keep the state after position `correct` [b] of the last window: c accepted drafts and the anchor."""
-        if self._windows.shape[1] > 1:
-            self.ops.state_commit(self.states.temporal, self.states.snapshots(batch.rows), batch.slots, correct)
+        width = self._windows.shape[1]
+        if width > 1:
+            self.ops.state_commit(self.states.temporal, self.states.snapshots(batch.rows, width), batch.slots, correct)
         self.ops.state_commit(self.states.conv, self._windows, batch.slots, correct)
 
     def prefill(self, ids: Tensor, span: PrefillSpan, last: bool) -> tuple[Tensor | None, Tensor | None]:
@@ -112,3 +113,27 @@ class Target:
     def mode_facts(self) -> dict:
         """What the execution mode came to at this boot, for the server-info record."""
         return {}
+
+    @property
+    def repacked_bytes(self) -> int:
+        """Weights that this mode keeps a second time, in a layout of its own."""
+        return 0
+
+    def time_classes(self, on: bool) -> None:
+        """Clock operator classes inside the forward, where it is one call; operators called from here are clocked from outside."""
+
+    def class_ms(self) -> dict[str, float]:
+        """Milliseconds by operator class since the last call of this; empty when nothing inside is clocked."""
+        return {}
+
+    def experts_touched(self) -> int:
+        """Experts whose weights were read since the last call of this, summed over layers and calls."""
+        experts = [mlp for mlp in self.mlps if isinstance(mlp, ExpertMlp)]
+        total = sum(mlp.touched for mlp in experts)
+        for mlp in experts:
+            mlp.touched = 0
+        return total
+
+    def padded_positions(self, rows: int, width: int) -> int:
+        """Positions that a window of `rows` requests runs for nobody."""
+        return 0

@@ -74,8 +74,7 @@ class FusedTarget(Target):
             self._call.touched = self._touched.ctypes.data
 
     @property
-    def packed_bytes(self) -> int:
-        """The second copy of the weights, in the layout of the tiles."""
+    def repacked_bytes(self) -> int:
         return self._structs.packed.bytes
 
     def _bind(self) -> None:
@@ -107,7 +106,7 @@ class FusedTarget(Target):
             self._work = torch.empty(floats)
         call.work = self._work.data_ptr()
         if width > 1:
-            snapshots = self.states.snapshots(rows)  # [L, W, b, H, K, V]
+            snapshots = self.states.snapshots(rows, width)  # [L, W, b, H, K, V]
             size = snapshots.element_size()
             call.snapshots = snapshots.data_ptr()
             call.snap_layer, call.snap_position, call.snap_row = (stride * size for stride in snapshots.stride()[:3])
@@ -141,7 +140,7 @@ class FusedTarget(Target):
             "fused_verify": "serial" if self.serial else "shared",
             "compiler": self.build.compiler,
             "isa": self.isa,
-            "fused_weights_bytes": self.packed_bytes,
+            "fused_weights_bytes": self.repacked_bytes,
             "fused_row_invariance": {"ok": all(outcome.values()), "shapes": [[n, k, ok] for (n, k), ok in outcome.items()]},
         }
 
