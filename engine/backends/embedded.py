@@ -39,8 +39,10 @@ class EmbeddedBackend:
     flushes = True
     """Every run starts with an empty prefix cache; a server that cannot do this gets a nonce in front of each prompt."""
 
-    def __init__(self, config: EngineConfig, cpu: int | None = None, worker: tuple[str, ...] = WORKER) -> None:
+    def __init__(self, config: EngineConfig, cpu: int | None = None, worker: tuple[str, ...] = WORKER, fault: str | None = None) -> None:
+        """`fault` breaks this boot on purpose (engine.bench.faults)."""
         self.config = config
+        self.fault = fault
         self.info: dict[str, Any] = {}
         self.boot_s = 0.0
         self.started = time.perf_counter()
@@ -57,7 +59,7 @@ class EmbeddedBackend:
     def boot(self, timeout_s: float = BOOT_TIMEOUT_S) -> dict[str, Any]:
         """Start the engine; returns its server_info. `boot_s` counts from the start of the process."""
         config = {**asdict(self.config), "weights": str(self.config.weights)}
-        self.info = self.ask({"order": "boot", "config": config}, timeout_s)
+        self.info = self.ask({"order": "boot", "config": config, "fault": self.fault}, timeout_s)
         self.boot_s = time.perf_counter() - self.started
         return self.info
 

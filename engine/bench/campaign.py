@@ -9,7 +9,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from engine.bench.stages import SMOKE, STAGES, Concurrency, Isl, Search, Stage, Window
+from engine.bench import plans
+from engine.bench.stages import SMOKE, STAGES, Concurrency, Gate, Search, Stage
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
@@ -131,21 +132,31 @@ def explain(fault: jsonschema.ValidationError) -> str:
 
 
 def override(stage: Stage, values: dict) -> Stage:
-    return replace(stage, **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return replace(stage, **{name: frozen(value) for name, value in values.items()})
+
+
+def frozen(value: object) -> object:
+    """Lists, nested ones included, as tuples."""
+    return tuple(frozen(one) for one in value) if isinstance(value, list) else value
 
 
 def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
     """The longest request of a stage, with the drafts beyond its end, must fit the context and the KV pool."""
-    isl = max(stage.ladder) if isinstance(stage, Isl) else stage.isl
-    gamma = max(stage.block_sizes) if isinstance(stage, (Window, Search)) else stage.block_size
+    if isinstance(stage, Gate):
+        return
+    cells = [cell for block in plans.blocks_of(name, stage) for cell in block.cells if not cell.arm.knobs]
+    if not cells:
+        return
+    isl, osl, gamma = max((cell.isl, cell.osl, cell.arm.block_size or 0) for cell in cells)
+    gamma = max(gamma, *(cell.arm.block_size or 0 for cell in cells if (cell.isl, cell.osl) == (isl, osl)))
     for flag, limit, need in (
-        ("context_length", engine.context_length, isl + stage.osl),
-        ("max_total_num_tokens", engine.max_total_num_tokens, isl + stage.osl + gamma),
+        ("context_length", engine.context_length, isl + osl),
+        ("max_total_num_tokens", engine.max_total_num_tokens, isl + osl + gamma),
     ):
         if limit is not None and need > limit:
             raise ConfigError(
                 f"{path}: measure.engine.{flag}: {limit} is less than the {need} tokens of a request of stages.{name} "
-                f"(isl {isl}, osl {stage.osl}{f', block_size {gamma}' if flag == 'max_total_num_tokens' else ''})"
+                f"(isl {isl}, osl {osl}{f', block_size {gamma}' if flag == 'max_total_num_tokens' else ''})"
             )
 
 
@@ -154,6 +165,8 @@ def cross_check(path: Path, name: str, stage: Stage) -> None:
     where = f"{path}: measure.stages.{name}"
     if isinstance(stage, Concurrency) and max(stage.levels) > stage.num_prompts:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
+    if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
+        raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
     if isinstance(stage, Search):
         if stage.max_concurrency > stage.num_prompts:
             raise ConfigError(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from engine import csvio, manifest
 from engine.bench import campaign as campaigns
@@ -30,6 +30,9 @@ from engine.bench.workloads import HeldOut
 from engine.config import ConfigError, ModelConfig
 from engine.fingerprint import fingerprint, short
 from engine.machine import Machine, Ticks, children_cpu_s, leave_cpu, load_average, quietest_cpu
+
+if TYPE_CHECKING:
+    from engine.model.tokenizer import Tokenizer
 
 BAD_INPUT = 2
 
@@ -145,6 +148,7 @@ class Run:
     session: Session
     hashes: dict[str, str]
     cpu: int | None
+    tokenizer: Tokenizer
     begun: datetime
     load_start: list[float]
     ticks: Ticks | None
@@ -196,6 +200,7 @@ class Run:
             session,
             hashes,
             cpu,
+            tokenizer,
             datetime.now().astimezone(),
             load_start,
             Ticks.read(cpu) if cpu is not None else None,
@@ -215,7 +220,9 @@ class Run:
     def publish(self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict]) -> list[Path]:
         """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys."""
         session = self.session
-        if not any(point["status"] == "ok" for point in session.rows.points):
+        if not any(rows for _, rows in tables.values()):
+            raise ConfigError(f"no configuration of {self.stage} could be run, so nothing was written; the log says why")
+        if session.rows.points and not any(point["status"] == "ok" for point in session.rows.points):
             reasons = Counter(f"{point['status']}: {point['note']}" for point in session.rows.points)
             raise ConfigError(f"no cell of {self.stage} finished, so nothing was written; {reasons.most_common(1)[0][0]}")
         ended = datetime.now().astimezone()
@@ -245,7 +252,7 @@ class Run:
             "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
             "cost": {**rounded(asdict(session.cost)), "total_s": round(seconds + session.before_s, 3)},
         }
-        if self.campaign.temperature == 0:
+        if self.campaign.temperature == 0 and session.rows.points:
             common["lossless"] = lossless(session.rows.points, session.rows.requests)
         files: dict[Path, bytes] = {}
         for name, (kind, rows) in tables.items():

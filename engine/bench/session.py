@@ -148,9 +148,7 @@ class Session:
             return
         boots: dict[str, Boot | EngineFailure] = {}
         deaths: Counter[str] = Counter()
-        self.open = {"block": key, "attempt": self.attempt}
-        self.attempt += 1
-        self.fresh = Rows()
+        self.begin(key)
         try:
             for arm in block.arms:
                 boots[arm.label] = self.boot(arm, block)
@@ -177,6 +175,12 @@ class Session:
         self.journal.append({"kind": "closed", **self.open})
         for name in ("points", "requests", "steps", "trace"):
             getattr(self.rows, name).extend(getattr(self.fresh, name))
+
+    def begin(self, key: str) -> None:
+        """What is noted from here on belongs to this attempt at the block `key`."""
+        self.open = {"block": key, "attempt": self.attempt}
+        self.attempt += 1
+        self.fresh = Rows()
 
     def restore(self, block: Block, records: Sequence[dict]) -> None:
         for record in records:

@@ -62,8 +62,40 @@ class Search:
     confirm_pairs: int = 3
 
 
-Stage = Window | Isl | Concurrency | Search
-STAGES: dict[str, type[Stage]] = {"search": Search, "window": Window, "isl": Isl, "concurrency": Concurrency}
+@dataclass(frozen=True)
+class Gate:
+    """Accuracy: greedy problems, sampled problems and sampled text, always together, against plain decoding.
+
+    The margins are declared here, before anything is measured.
+    """
+
+    block_sizes: tuple[int, ...] = (3,)
+    lanes: tuple[str, ...] = ()
+    problems: int = 100
+    sampled_problems: int = 50
+    repeats: int = 4
+    texts: int = 12
+    max_tokens: int = 64
+    text_tokens: int = 24
+    max_concurrency: int = 32
+    temperature: float = 1.0
+    top_p: float = 0.95
+    margin: float = 0.03
+    """Share of the greedy problems that may be lost before a configuration counts as inferior."""
+    sampled_margin: float = 0.06
+    health_margin: float = 0.02
+    """How much more truncation, silence or degeneration than the base's is tolerated."""
+    accept_floor: float = 1.2
+    silent: tuple[tuple[str, int | float | bool], ...] = (
+        ("chunked_prefill_size", 32),
+        ("max_running_requests", 8),
+        ("schedule_conservativeness", 0.6),
+    )
+    """Settings that decide where tensors live and when requests run, and may not change one bit of the output."""
+
+
+Stage = Window | Isl | Concurrency | Search | Gate
+STAGES: dict[str, type[Stage]] = {"search": Search, "window": Window, "isl": Isl, "concurrency": Concurrency, "gate": Gate}
 SWEEPS = ("window", "isl", "concurrency")
 
 SMOKE: dict[str, Stage] = {
@@ -73,4 +105,5 @@ SMOKE: dict[str, Stage] = {
     "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1),
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
+    "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, max_tokens=48, text_tokens=12, max_concurrency=12),
 }

@@ -67,6 +67,8 @@ def request_answer(record: RequestRecord, start: float) -> dict:
         "accepted": record.accepted,
         "accepted_histogram": record.accepted_histogram,
         "finish_reason": record.finish_reason,
+        "cached_tokens": getattr(record, "cached_tokens", None),
+        "logprobs": getattr(record, "logprobs", None),
         "trace": [{**asdict(one), "start_s": one.start_s - start} for one in record.trace],
     }
 
@@ -93,6 +95,10 @@ class Worker:
 
     def boot(self, order: Order) -> dict:
         config = dict(order["config"])
+        if order.get("fault"):
+            from engine.bench import faults
+
+            faults.install(order["fault"])
         self.engine = self.make_engine(EngineConfig(**{**config, "weights": Path(config["weights"])}))
         gc.collect()
         gc.freeze()

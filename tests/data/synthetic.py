@@ -22,6 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.data.synthetic_gate import write_gate
+
 CONTENTS = ("arith", "code", "en", "zh")
 
 
@@ -549,6 +551,7 @@ def write_campaign(out: Path, physics: Physics = Physics(), plan: Plan = Plan(),
     campaign = Campaign(physics, plan, name)
     campaign.build()
     campaign.write(out)
+    write_gate(out, name)
     return out
 
 

@@ -11,8 +11,8 @@ from engine.config import ConfigError, EngineConfig
 from engine.types import Request, RequestRecord, RoundRecord, StepRecord
 
 
-def token_at(prompt: tuple[int, ...], index: int) -> int:
-    digest = hashlib.sha256(f"{prompt}|{index}".encode()).digest()
+def token_at(prompt: tuple[int, ...], index: int, noise: object = "") -> int:
+    digest = hashlib.sha256(f"{prompt}|{index}|{noise}".encode()).digest()
     return 4 + int.from_bytes(digest[:2], "big") % 4000
 
 
@@ -100,13 +100,18 @@ class FakeEngine:
             "",
         )
 
+    def noise(self, request: Request) -> object:
+        """What a token depends on beside the prompt; a broken verifier forgets the seed after the first token."""
+        hot = request.sampling.temperature > 0 and not self.asked("greedy-verify")
+        return request.sampling.seed if hot else ""
+
     def prefill(self, start: float) -> StepRecord:
         request, record = self.waiting.popleft()
         record.scheduled_s = start
         now = time.perf_counter()
         record.first_token_s = now
         self.running.append((request, record))
-        self.emit(request, record, [token_at(request.prompt_ids, 0)], now)
+        self.emit(request, record, [token_at(request.prompt_ids, 0, self.noise(request))], now)
         return self.record("prefill", start, len(request.prompt_ids), 1, 1)
 
     def emit(self, request: Request, record: RequestRecord, tokens: list[int], now: float) -> int:
@@ -126,7 +131,7 @@ class FakeEngine:
         for request, record in list(self.running):
             at = len(record.token_ids)
             accepted = at % (self.gamma + 1) if self.gamma else 0
-            tokens = [token_at(request.prompt_ids, at + i) for i in range(accepted + 1)]
+            tokens = [token_at(request.prompt_ids, at + i, self.noise(request)) for i in range(accepted + 1)]
             if self.asked("differ"):
                 tokens[0] = 7
             committed += len(tokens)

@@ -4,7 +4,7 @@ import itertools
 import os
 import sys
 
-from engine.bench import probe
+from engine.bench import faults, probe
 from engine.bench.worker import main
 from tests.measure.fake_engine import FakeEngine
 
@@ -19,4 +19,5 @@ def steady() -> dict[str, float]:
 
 if __name__ == "__main__":
     probe.measure = steady
+    faults.FAULTS["greedy-verify"] = lambda: os.environ.update(FAKE_FAULT="greedy-verify")
     sys.exit(main(FakeEngine))

@@ -20,6 +20,7 @@ from workflow.plan import STAGES
 parser = argparse.ArgumentParser()
 for flag in ("--campaign", "--out", "--preset", "--log", "--sweep", "--journal", "--resume"):
     parser.add_argument(flag)
+parser.add_argument("--report-only", action="store_true")
 args = parser.parse_args()
 here = pathlib.Path(__file__).resolve().parent.parent
 mood = (here / "mood").read_text().strip() if (here / "mood").exists() else ""
@@ -29,7 +30,7 @@ if mood.startswith("takes"):
     time.sleep(float(mood.split()[1]))
 out = pathlib.Path(args.out)
 out.mkdir(parents=True, exist_ok=True)
-stage = next(stage for stage in STAGES if stage.name == (args.sweep or "search"))
+stage = next(stage for stage in STAGES if stage.name == (args.sweep or pathlib.Path(__file__).stem))
 for file in stage.files:
     shutil.copyfile(here / "prepared" / file, out / file)
     if mood == "spoils" and file.startswith("sweep"):
@@ -78,7 +79,7 @@ def copy_repository(target: Path) -> Copy:
     ignore = shutil.ignore_patterns("__pycache__", "build", "*.csv", "*.csv.gz", "*.manifest.json")
     for name in ("workflow", "templates"):
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
-    for name in ("sweep", "search"):
+    for name in ("sweep", "search", "gate"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
     write_campaign(target / "prepared", name="local")

@@ -13,7 +13,7 @@ from tests.data.synthetic import write_campaign
 from tests.workflow.conftest import Copy, copy_repository
 
 pytestmark = pytest.mark.slow
-MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency"}
+MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "gate"}
 CHEAP = {"derive", "figures", "page"}
 
 
@@ -29,7 +29,7 @@ def edited(path: Path, more: str) -> Iterator[None]:
 
 
 def test_a_fresh_clone_measures_everything_once(built: Copy):
-    assert sorted(built.measured()) == ["concurrency", "isl", "search", "window"]
+    assert sorted(built.measured()) == ["concurrency", "gate", "isl", "search", "window"]
 
 
 def test_a_second_run_does_nothing(built: Copy):

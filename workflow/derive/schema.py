@@ -22,7 +22,7 @@ from pathlib import Path
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
-KINDS = ("points", "requests", "steps", "trace", "noise")
+KINDS = ("points", "requests", "steps", "trace", "noise", "gate")
 
 
 class SchemaError(ValueError):

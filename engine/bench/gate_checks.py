@@ -1,0 +1,177 @@
+"""What the gate concludes from its rows: one check a clause, each with its number, its bound and a verdict. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import fmean
+
+from engine.bench import gate_plan as plan
+from engine.bench.gate_stats import paired, sign_flip
+from engine.bench.stages import Gate
+from engine.csvio import Row
+
+PASS, FAIL, UNRESOLVED, NOTE = "pass", "fail", "not resolved", "note"
+VARIETY_P = 0.01
+
+
+@dataclass(frozen=True)
+class Check:
+    config: str
+    name: str
+    verdict: str
+    """pass, fail, not resolved; `note` decides nothing."""
+    value: float | None
+    bound: float | None
+    detail: str
+    numbers: dict
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+def select(rows: Sequence[Row], config: str, task: str) -> list[Row]:
+    return [row for row in rows if row["config"] == config and row["task"] == task]
+
+
+def by_problem(rows: Sequence[Row], column: str) -> dict[str, list]:
+    """Problem -> that column of its repeats, in order."""
+    found: dict[str, list] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["repeat"]):
+        found[row["problem"]].append(row[column])
+    return dict(found)
+
+
+def share(rows: Sequence[Row], column: str) -> float:
+    return fmean(row[column] for row in rows)
+
+
+def accuracy(rows: Sequence[Row], config: str, task: str, margin: float) -> Check:
+    """Non-inferiority of a candidate's score to the base's, problem by problem."""
+    base, other = (by_problem(select(rows, name, task), "correct") for name in (plan.BASE, config))
+    common = [problem for problem in base if problem in other]
+    if len(common) < 2:
+        return Check(config, f"{task} accuracy", UNRESOLVED, None, -margin, f"{len(common)} problems in common with {plan.BASE}", {})
+    found = paired([base[p] for p in common], [other[p] for p in common], margin)
+    verdict = {"non-inferior": PASS, "inferior": FAIL}.get(found.verdict, UNRESOLVED)
+    words = f"{found.verdict}: {100 * found.mean:+.2f} points, at least {100 * found.lo:+.2f} (95 % one-sided), margin {100 * margin:.1f}"
+    if found.needed:
+        words += f"; about {found.needed} problems would resolve it"
+    score = {"score": share(select(rows, config, task), "correct"), "base_score": share(select(rows, plan.BASE, task), "correct")}
+    return Check(config, f"{task} accuracy", verdict, found.mean, -margin, words, found.as_dict() | score)
+
+
+def text_health(rows: Sequence[Row], config: str, stage: Gate) -> list[Check]:
+    """Stop rate, answers and degeneration over the checkable halves, against the base's."""
+    checks = []
+    own, base = ([row for task in (plan.GREEDY, plan.SAMPLED) for row in select(rows, name, task)] for name in (config, plan.BASE))
+    if not own:
+        return []
+    for name, column, good in (("truncated", "truncated", 0), ("no answer", "answered", 1), ("degenerate", "degenerate", 0)):
+        value, normal = (fmean(int(row[column] != good) for row in part) for part in (own, base))
+        bound = normal + stage.health_margin
+        checks.append(Check(config, name, PASS if value <= bound else FAIL, value, bound, f"{100 * value:.2f} %, base {100 * normal:.2f} %", {}))
+    return checks
+
+
+def lossless(rows: Sequence[Row], config: str, reference: str) -> Check:
+    """Greedy outputs token by token, against a reference configuration."""
+    left, right = (by_problem(select(rows, name, plan.GREEDY), "output_ids") for name in (reference, config))
+    common = [problem for problem in right if problem in left]
+    differing = [problem for problem in common if left[problem] != right[problem]]
+    places = [divergence(str(left[p][0] or "").split(), str(right[p][0] or "").split()) for p in differing]
+    value = len(differing) / len(common) if common else None
+    words = f"{len(common) - len(differing)} of {len(common)} outputs equal {reference}'s token for token"
+    if places:
+        words += f"; first divergence at token {min(places)}"
+    verdict = UNRESOLVED if not common else FAIL if differing else PASS
+    return Check(config, "lossless", verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
+
+
+def divergence(left: Sequence[str], right: Sequence[str]) -> int:
+    """Index of the first token that differs."""
+    return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+
+
+def bits(rows: Sequence[Row], config: str, reference: str, silent: bool) -> Check:
+    """Log probabilities and histograms, bit by bit: a silent knob may not move one, the state's precision must."""
+    moved, compared = 0, 0
+    own = {row["problem"]: row for row in select(rows, config, plan.GREEDY)}
+    for row in select(rows, reference, plan.GREEDY):
+        other = own.get(row["problem"])
+        if other is None or row["logprob_sha"] is None or other["logprob_sha"] is None:
+            continue
+        compared += 1
+        moved += row["logprob_sha"] != other["logprob_sha"] or (silent and row["accepted_histogram"] != other["accepted_histogram"])
+    name = "bit-equal" if silent else "positive control"
+    if not compared:
+        return Check(config, name, UNRESOLVED, None, 0.0, "no log probabilities were recorded", {"compared": 0})
+    good = (moved == 0) if silent else (moved > 0)
+    words = f"log probabilities differ from {reference}'s in {moved} of {compared} outputs"
+    return Check(config, name, PASS if good else FAIL, moved / compared, 0.0, words, {"compared": compared, "moved": moved})
+
+
+def variety(rows: Sequence[Row], config: str) -> Check:
+    """Sampled text must be as various as the base's: a verifier that decides greedily gives the same text every time."""
+    base, other = (by_problem(select(rows, name, plan.TEXT), "output_ids") for name in (plan.BASE, config))
+    common = [problem for problem in base if problem in other]
+    if len(common) < 2:
+        return Check(config, "variety", UNRESOLVED, None, None, "fewer than two texts were sampled", {})
+    a, b = ([len(set(one[p])) / len(one[p]) for p in common] for one in (base, other))
+    p = sign_flip(a, b)
+    bad = p < VARIETY_P and fmean(b) < fmean(a)
+    words = f"{fmean(b):.2f} of the repeats differ, base {fmean(a):.2f} (p {p:.2g}; fails below {VARIETY_P})"
+    return Check(config, "variety", FAIL if bad else PASS, fmean(b), fmean(a), words, {"p": p})
+
+
+def floor(rows: Sequence[Row], config: str, stage: Gate) -> Check:
+    """Speculation that accepts nothing is broken, however right its answers are."""
+    own = select(rows, config, plan.GREEDY)
+    rounds, accepted = sum(row["rounds"] or 0 for row in own), sum(row["accepted"] or 0 for row in own)
+    value = 1 + accepted / rounds if rounds else None
+    verdict = FAIL if value is None or value < stage.accept_floor else PASS
+    words = "no round was run" if value is None else f"accept length {value:.2f} over {rounds} rounds, floor {stage.accept_floor}"
+    return Check(config, "accept length floor", verdict, value, stage.accept_floor, words, {"rounds": rounds})
+
+
+def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config]) -> list[Check]:
+    """Every check of every configuration that has rows."""
+    ran = {row["config"] for row in rows}
+    checks: list[Check] = []
+    reference = next((c.arm.label for c in configs if c.role == "candidate"), plan.BASE)
+    for config in configs:
+        label = config.arm.label
+        if label not in ran or config.role == "base":
+            continue
+        if config.role == "control":
+            checks.append(lossless(rows, label, plan.BASE))
+            continue
+        if config.role == "silent":
+            checks += [lossless(rows, label, reference), bits(rows, label, reference, silent=True)]
+            continue
+        margins = {plan.GREEDY: stage.margin, plan.SAMPLED: stage.sampled_margin}
+        checks += [accuracy(rows, label, task, margin) for task, margin in margins.items() if task in config.tasks]
+        checks += text_health(rows, label, stage)
+        if config.role == "numeric":
+            checks.append(bits(rows, label, plan.BASE, silent=False))
+        elif config.role == "candidate":
+            checks += [lossless(rows, label, plan.BASE), floor(rows, label, stage)]
+        checks.append(variety(rows, label))
+    return checks
+
+
+def outcome(checks: Sequence[Check], config: str) -> str:
+    """fail, not resolved or pass, the worst of a configuration's checks."""
+    found = {check.verdict for check in checks if check.config == config}
+    return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in found), PASS)
+
+
+def overall(checks: Sequence[Check], configs: Sequence[plan.Config]) -> str:
+    """The gate passes when nothing that should pass fails and the broken configuration does fail."""
+    ran = {check.config for check in checks}
+    broken = [c.arm.label for c in configs if c.role == "broken" and c.arm.label in ran]
+    if any(outcome(checks, label) != FAIL for label in broken):
+        return FAIL
+    rest = {outcome(checks, label) for label in ran if label not in broken}
+    return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in rest), PASS)

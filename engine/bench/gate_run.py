@@ -1,0 +1,134 @@
+"""Run the gate's configurations: one boot each, every question as often as it has seeds, raw answers as rows."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+
+from engine.backends.embedded import EngineFailure
+from engine.bench.gate_plan import GREEDY, Config, Question
+from engine.bench.gate_score import scored
+from engine.bench.journal import digest
+from engine.bench.session import Session
+from engine.bench.stages import Gate
+from engine.config import SamplingParams
+from engine.csvio import Row
+
+PATIENCE_S = 900.0
+LOGPROBS = "logprobs" in SamplingParams.__dataclass_fields__
+"""Whether this engine returns log probabilities; without them nothing can be called bit-equal."""
+
+
+class GateRunner:
+    """Collects the rows of one gate on a session's engines, journal and ledger."""
+
+    def __init__(self, session: Session, stage: Gate, encode: Callable[[str], Sequence[int]], decode: Callable[[Sequence[int]], str]) -> None:
+        self.session, self.stage = session, stage
+        self.encode, self.decode = encode, decode
+        self.rows: list[Row] = []
+
+    def run(self, config: Config, asked: Sequence[Question]) -> None:
+        """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said."""
+        session = self.session
+        questions = [one for one in asked if one.task in config.tasks]
+        key = digest([session.identity, session.campaign.identity(), config, questions, self.stage.max_concurrency])
+        done = session.journal.closed(key)
+        if done is not None:
+            self.rows += done[-1]["rows"]
+            for record in done:
+                if record["kind"] == "boot" and record["info"]:
+                    session.info.setdefault(record["lane"], record["info"])
+            session.progress.result(f"{config.arm.label}: taken from the journal", self.planned_s(questions))
+            return
+        session.begin(key)
+        number = session.boots
+        session.boots += 1
+        session.progress.cell("gate", f"boot {config.arm.label}")
+        engine = session.engine_class(session.config(config.arm), session.cpu, fault=config.fault)
+        boot_id = f"gate-b{number:03d}"
+        found: list[Row] = []
+        begin = time.perf_counter()
+        try:
+            info = engine.boot()
+            session.info.setdefault(config.arm.lane, info)
+            record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": config.arm.label, "lane": config.arm.lane, "stage": "gate"}
+            session.note({**record, "seconds": engine.boot_s, "info": info})
+            for task in config.tasks:
+                session.progress.cell("gate", f"{config.arm.label}: {task}")
+                found += self.task(engine, config, boot_id, [one for one in questions if one.task == task])
+        except EngineFailure as failure:
+            session.progress.say(f"{config.arm.label}: {failure.status}: {failure.note}")
+            return
+        finally:
+            engine.stop()
+        session.cost.cells += 1
+        session.cost.cell_s += time.perf_counter() - begin - engine.boot_s
+        session.cost.requests += len(found)
+        session.journal.append({"kind": "closed", **session.open, "rows": found})
+        self.rows += found
+        session.progress.result(f"{config.arm.label}: {len(found)} answers", self.planned_s(questions))
+
+    def planned_s(self, questions: Sequence[Question]) -> float:
+        return planned_s(questions, self.stage.max_concurrency)
+
+    def task(self, engine, config: Config, boot_id: str, questions: Sequence[Question]) -> list[Row]:
+        """Every repeat of one half in one closed loop."""
+        orders, meant = [], []
+        for question in questions:
+            for repeat, seed in enumerate(question.seeds):
+                orders.append(self.order(f"r{len(orders)}", question, seed))
+                meant.append((question, repeat, seed))
+        if not orders:
+            return []
+        answer = engine.run(orders, self.stage.max_concurrency, PATIENCE_S)
+        by_id = {record["request_id"]: record for record in answer["requests"]}
+        return [self.row(config, boot_id, *one, by_id[order["request_id"]]) for order, one in zip(orders, meant, strict=True)]
+
+    def order(self, request_id: str, question: Question, seed: int) -> dict:
+        ids = question.prompt if isinstance(question.prompt, tuple) else (self.session.held_out.bos, *self.encode(question.prompt))
+        how = question.sampling
+        more = {"logprobs": 0} if LOGPROBS and question.task == GREEDY else {}
+        sampling = {"temperature": how.temperature, "top_p": how.top_p, "top_k": how.top_k, "max_tokens": question.max_tokens, "seed": seed}
+        return {"request_id": request_id, "prompt_ids": ids, "sampling": {**sampling, **more}}
+
+    def row(self, config: Config, boot_id: str, question: Question, repeat: int, seed: int, record: dict) -> Row:
+        arm, settings = config.arm, self.session.config(config.arm)
+        ids = record["token_ids"]
+        logprobs = record.get("logprobs") or []
+        drafting = bool(record["accepted_histogram"])
+        raw: Row = {
+            "campaign": self.session.campaign.name,
+            "config": arm.label,
+            "role": config.role,
+            "lane": arm.lane,
+            "block_size": arm.block_size,
+            "mode": settings.mode,
+            "mamba_ssm_dtype": getattr(settings, "mamba_ssm_dtype", None),
+            "boot_id": boot_id,
+            "task": question.task,
+            "problem": question.problem,
+            "repeat": repeat,
+            "temperature": question.sampling.temperature,
+            "top_p": question.sampling.top_p,
+            "seed": seed,
+            "expected": question.expected,
+            "finish_reason": record["finish_reason"],
+            "isl": record["isl"],
+            "osl": len(ids),
+            "rounds": record["rounds"] if drafting else None,
+            "drafted": record["drafted"] if drafting else None,
+            "accepted": record["accepted"] if drafting else None,
+            "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
+            "logprob_sha": hashlib.sha256(",".join(value.hex() for value in logprobs).encode()).hexdigest()[:12] if logprobs else None,
+            "output_ids": " ".join(map(str, ids)),
+            "output": self.decode(ids),
+        }
+        return scored(raw)
+
+
+def planned_s(questions: Sequence[Question], max_concurrency: int) -> float:
+    """Rough seconds of one configuration, for the estimate alone."""
+    tokens = sum(len(one.seeds) * min(one.max_tokens, 36) for one in questions)
+    return 2.0 + tokens / max_concurrency * 0.022
+
