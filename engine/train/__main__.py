@@ -3,6 +3,7 @@
 data      read the text sources, train the tokenizer, write tokens and held-out files
 target    train the target model for --minutes
 drafters  let the target write rows for --generate-minutes, then train the draft heads
+redraft   go on with DSpark at many more anchors; DFlash, gated, recurrent and confidence heads
 gate      export the checkpoints to the weights folder and measure them
 export    export the target checkpoint with untrained draft heads, for a first trial
 all       data, target, drafters and gate one after the other; --minutes is the whole time
@@ -15,7 +16,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-STAGES = ("data", "target", "drafters", "gate", "export", "all")
+STAGES = ("data", "target", "drafters", "redraft", "gate", "export", "all")
 # share of the whole time: target, rows written by the target, draft heads
 SHARES = (0.68, 0.04, 0.28)
 
@@ -33,6 +34,10 @@ def parser() -> argparse.ArgumentParser:
     )
     command.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
     command.add_argument("--ranks", type=int, default=2, help="training processes, one core each")
+    command.add_argument(
+        "--rows", type=int, default=600,
+        help="stage redraft: rows of 512 tokens of each half of the cache, own and documents",
+    )
     command.add_argument("--problems", type=int, default=100, help="held-out problems of the gate")
     command.add_argument(
         "--precision", choices=("auto", "float32", "bfloat16"), default="auto",
@@ -69,6 +74,7 @@ def main(arguments: list[str]) -> int:
     needed = {
         "target": options.work / "train_code.npz",
         "drafters": options.work / "target.pt",
+        "redraft": options.work / "drafters.pt",
         "gate": options.work / "drafters.pt",
         "export": options.work / "target.pt",
     }.get(options.stage)
@@ -87,6 +93,13 @@ def main(arguments: list[str]) -> int:
         from engine.train import finish
 
         finish.finish(options.work, options.weights, options.held_out, options.problems)
+    elif options.stage == "redraft":
+        from engine.train import redraft
+
+        redraft.redraft(redraft.RedraftRun(
+            work=options.work, weights=options.weights, budget=options.minutes * 60,
+            generate=options.generate_minutes * 60, rows=options.rows, resume=options.resume,
+        ))
     elif options.stage == "export":
         from engine.train import export
 

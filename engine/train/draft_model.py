@@ -26,9 +26,11 @@ class DSparkConfig:
     mask_token_id: int = 3
     target_layer_ids: tuple[int, ...] = (1, 4, 7)
     num_layers: int = 1
+    sample_from_anchor: bool = True
 
     def to_json(self) -> str:
-        return json.dumps({"model_type": "soundings-dspark", **asdict(self)}, indent=1) + "\n"
+        kind = "dspark" if self.sample_from_anchor else "dflash"
+        return json.dumps({"model_type": f"soundings-{kind}", **asdict(self)}, indent=1) + "\n"
 
     @classmethod
     def read(cls, path: Path) -> DSparkConfig:
@@ -64,8 +66,8 @@ class Markov(nn.Module):
         return self.w2(self.w1(ids))
 
 
-class DSpark(nn.Module):
-    """Block drafter over one anchor and masks, reading the target's hidden states."""
+class BlockDrafter(nn.Module):
+    """The backbone that DSpark and DFlash share: one anchor and masks over the target's hidden states."""
 
     def __init__(self, config: DSparkConfig, target: TargetConfig) -> None:
         super().__init__()
@@ -74,56 +76,112 @@ class DSpark(nn.Module):
         self.fc = linear(len(config.target_layer_ids) * d, d)
         self.hidden_norm = RMSNorm(d)
         self.w_last = linear(d, d)
-        self.pos = nn.Embedding(config.block_size, d)
+        self.pos = nn.Embedding(config.block_size + (not config.sample_from_anchor), d)
         nn.init.normal_(self.pos.weight, std=0.1)
         self.layer = DraftLayer(target)
         self.norm = RMSNorm(d)
-        self.markov = Markov(target.vocab_size, config.markov_rank)
 
     def context(self, taps: tuple[Tensor, ...]) -> Tensor:
         """Taps [B, T, d] each -> context rows [B, T, d]."""
         return self.hidden_norm(self.fc(torch.cat(taps, -1)))
 
-    def blocks(
-        self, embed: nn.Embedding, context: Tensor, ids: Tensor, anchors: Tensor, gamma: int
+    def _rows(
+        self, embed: nn.Embedding, context: Tensor, ids: Tensor, anchors: Tensor, width: int
     ) -> Tensor:
-        """Final hidden rows of the blocks at ``anchors``.
+        """Final hidden rows [B, A, width, d] of blocks of one anchor and ``width - 1`` masks.
 
         context [B, T, d], ids [B, T], anchors [B, A] with values in 1..T-1; a block sees
-        the context rows before its anchor and, in both directions, its own ``gamma`` rows.
-        Returns [B, A, gamma, d]; row j is the state that predicts position anchor + 1 + j.
+        the context rows before its anchor and, in both directions, its own rows.
         """
         batch, count = anchors.shape
         length, d = context.shape[1], context.shape[2]
         anchor_ids = ids.gather(1, anchors)
-        tokens = anchor_ids.new_full((batch, count, gamma), self.config.mask_token_id)
+        tokens = anchor_ids.new_full((batch, count, width), self.config.mask_token_id)
         tokens[:, :, 0] = anchor_ids
         last = context.gather(1, (anchors - 1).unsqueeze(-1).expand(-1, -1, d))
-        x = embed(tokens).float() + self.pos.weight[:gamma]
-        x = (x + self.w_last(last).float().unsqueeze(2)).view(batch, count * gamma, d)
+        x = embed(tokens).float() + self.pos.weight[:width]
+        x = (x + self.w_last(last).float().unsqueeze(2)).view(batch, count * width, d)
         normed = self.layer.norm1(x)
-        q, k, v = self.layer.attn.queries(normed)
-        context_k, context_v = self.layer.attn.keys(context)
-        owner = torch.arange(count).repeat_interleave(gamma)
-        own = (owner[:, None] == owner[None, :]).expand(batch, -1, -1)
-        limit = anchors.repeat_interleave(gamma, 1).unsqueeze(-1)
-        seen = torch.arange(length)[None, None, :] < limit
-        mask = torch.cat([seen, own], -1).unsqueeze(1)
-        x = x + self.layer.attn.attend(
-            normed, q, torch.cat([context_k, k], 2), torch.cat([context_v, v], 2),
-            mask, causal=False,
-        ).float()
+        attn = self.layer.attn
+        q, k, v = attn.queries(normed)
+        context_k, context_v = attn.keys(context)
+        seen = torch.arange(length) < anchors.repeat_interleave(width, 1).unsqueeze(-1)
+        mixed = block_attend(q, context_k, context_v, k, v, seen, width)
+        mixed = mixed.transpose(1, 2).reshape(batch, count * width, -1)
+        x = x + attn.o(mixed * torch.sigmoid(attn.gate(normed).float())).float()
         x = x + self.layer.mlp(self.layer.norm2(x)).float()
-        return self.norm(x).view(batch, count, gamma, d)
+        return self.norm(x).view(batch, count, width, d)
 
-    def draft(self, target: Target, hidden: Tensor, anchor_ids: Tensor) -> Tensor:
-        """Greedy draft tokens [B, A, gamma] from block rows and anchor tokens [B, A]."""
+
+def block_attend(
+    q: Tensor, context_k: Tensor, context_v: Tensor, k: Tensor, v: Tensor, seen: Tensor, width: int
+) -> Tensor:
+    """Attention of block rows over the context they may see and over their own block.
+
+    q [B, H, A width, D]; context_k, context_v [B, KV, T, D]; k, v [B, KV, A width, D];
+    seen bool [B, A width, T]. A row's own block is a batch of its own, so that no score of
+    one block against another is ever computed. Returns [B, H, A width, D].
+    """
+    batch, heads, rows, size = q.shape
+    groups = heads // k.shape[1]
+    context_k, context_v, k, v = (t.repeat_interleave(groups, 1) for t in (context_k, context_v, k, v))
+    blocks = (batch, heads, rows // width, width)
+    q = q.float() * size**-0.5
+    far = (q @ context_k.float().transpose(2, 3)).masked_fill(~seen.unsqueeze(1), float("-inf"))
+    near = q.view(*blocks, size) @ k.float().view(*blocks, size).transpose(3, 4)
+    share = torch.cat([far, near.reshape(batch, heads, rows, width)], -1).softmax(-1)
+    length = context_k.shape[2]
+    own = share[..., length:].reshape(*blocks, width) @ v.float().view(*blocks, size)
+    return share[..., :length] @ context_v.float() + own.view(batch, heads, rows, size)
+
+
+class DSpark(BlockDrafter):
+    """Row j of a block, its anchor row included, guesses the token after it; a Markov head links the guesses."""
+
+    def __init__(self, config: DSparkConfig, target: TargetConfig) -> None:
+        super().__init__(config, target)
+        self.markov = Markov(target.vocab_size, config.markov_rank)
+
+    def blocks(
+        self, embed: nn.Embedding, context: Tensor, ids: Tensor, anchors: Tensor, gamma: int
+    ) -> Tensor:
+        """[B, A, gamma, d]; row j is the state that predicts position anchor + 1 + j."""
+        return self._rows(embed, context, ids, anchors, gamma)
+
+    def draft(
+        self, target: Target, hidden: Tensor, anchor_ids: Tensor, head: nn.Module | None = None
+    ) -> Tensor:
+        """Greedy draft tokens [B, A, gamma] from block rows and anchor tokens [B, A].
+
+        ``head`` takes the place of the shipped Markov head (see :mod:`engine.train.markov_heads`).
+        """
+        head = head or self.markov
         base = target.lm_head(hidden).float()
-        previous, drafted = anchor_ids, []
+        previous, drafted, state = anchor_ids, [], None
         for j in range(hidden.shape[2]):
-            previous = (base[:, :, j] + self.markov(previous).float()).argmax(-1)
+            if head is self.markov:
+                bias = head(previous)
+            else:
+                bias, state = head.step(previous, hidden[:, :, j], state)
+            previous = (base[:, :, j] + bias.float()).argmax(-1)
             drafted.append(previous)
         return torch.stack(drafted, -1)
+
+
+class DFlash(BlockDrafter):
+    """Each mask guesses the token at its own place, all at once; the anchor's row is dropped."""
+
+    def blocks(
+        self, embed: nn.Embedding, context: Tensor, ids: Tensor, anchors: Tensor, gamma: int
+    ) -> Tensor:
+        """[B, A, gamma, d]; row j is the state that predicts position anchor + 1 + j."""
+        return self._rows(embed, context, ids, anchors, gamma + 1)[:, :, 1:]
+
+    def draft(
+        self, target: Target, hidden: Tensor, anchor_ids: Tensor, head: nn.Module | None = None
+    ) -> Tensor:
+        """Greedy draft tokens [B, A, gamma]; no guess knows another."""
+        return target.lm_head(hidden).argmax(-1)
 
 
 class MTP(nn.Module):
@@ -146,18 +204,26 @@ class MTP(nn.Module):
         return self.norm(x)
 
 
+def _load(model: nn.Module, path: Path) -> nn.Module:
+    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
+    return model.eval()
+
+
 def load_dspark(path: Path | str) -> DSpark:
     """``dspark.safetensors`` with ``dspark.json`` and ``target.json`` beside it, float32."""
     path = Path(path)
-    target = TargetConfig.read(path.with_name("target.json"))
-    model = DSpark(DSparkConfig.read(path.with_suffix(".json")), target)
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
-    return model.eval()
+    config = DSparkConfig.read(path.with_suffix(".json"))
+    return _load(DSpark(config, TargetConfig.read(path.with_name("target.json"))), path)
+
+
+def load_dflash(path: Path | str) -> DFlash:
+    """``dflash.safetensors`` with ``dflash.json`` and ``target.json`` beside it, float32."""
+    path = Path(path)
+    config = DSparkConfig.read(path.with_suffix(".json"))
+    return _load(DFlash(config, TargetConfig.read(path.with_name("target.json"))), path)
 
 
 def load_mtp(path: Path | str) -> MTP:
     """``mtp.safetensors`` with ``target.json`` beside it, float32."""
     path = Path(path)
-    model = MTP(TargetConfig.read(path.with_name("target.json")))
-    model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})
-    return model.eval()
+    return _load(MTP(TargetConfig.read(path.with_name("target.json"))), path)

@@ -6,15 +6,18 @@ a few hundred tokens looks unlike the training documents.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import numpy as np
 import torch
 
+from engine.config import EngineConfig, SamplingParams
 from engine.train.data import Rows
 from engine.train.generate import generate
 from engine.train.model import Target
+from engine.types import Request
 
 LENGTH = 512
 BATCH = 64
@@ -47,4 +50,39 @@ def write_rows(
         made += BATCH * (LENGTH + 1 - prompt)
         turn += 1
     np.savez(path, rows=np.stack(kept), first=np.array(first))
+    return made
+
+
+def served_rows(weights: Path, rows: Rows, path: Path, seconds: float, threads: int = 1, batch: int = BATCH) -> int:
+    """As :func:`write_rows`, but written by the serving engine's plain lane: what a drafter meets, bit for bit.
+
+    Prompt lengths and temperatures are mixed inside a batch. Stores the same two arrays; returns the tokens generated.
+    """
+    from engine.engine import Engine
+
+    kept: list[np.ndarray] = []
+    first: list[int] = []
+    made = 0
+    started = time.perf_counter()
+    config = EngineConfig(
+        weights=weights, lane="plain", threads=threads, max_running_requests=batch,
+        max_total_num_tokens=batch * (LENGTH + 32), context_length=LENGTH + 32,
+    )
+    with Engine(config) as engine:
+        while time.perf_counter() - started < seconds:
+            prompts = [rows.row(PROMPTS[i % len(PROMPTS)] - 1) for i in range(batch)]
+            asked = [
+                Request(str(i), tuple(prompt.tolist()), SamplingParams(
+                    temperature=TEMPERATURES[i // len(PROMPTS) % 3], seed=len(kept) + i, ignore_eos=True,
+                    max_tokens=LENGTH + 1 - len(prompt),
+                ))
+                for i, prompt in enumerate(prompts)
+            ]
+            for record, prompt in zip(engine.generate(asked), prompts, strict=True):
+                kept.append(np.concatenate([prompt, np.array(record.token_ids, dtype=np.int64)]))
+                first.append(len(prompt))
+                made += record.osl
+    beside = path.with_suffix(".part.npz")
+    np.savez(beside, rows=np.stack(kept), first=np.array(first))
+    os.replace(beside, path)
     return made
