@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
+
+
+class History(Protocol):
+    """The tokens of one request so far."""
+
+    def tokens(self) -> np.ndarray:
+        """Prompt and emitted tokens, int64 [n]; the last one is the anchor."""
 
 
 @dataclass
@@ -27,13 +37,15 @@ class Batch:
     """[b] int64, 0 keeps the vocabulary."""
     top_p: Tensor
     """[b] float32."""
+    min_p: Tensor
+    """[b] float32, 0 keeps all."""
     seeds: Tensor
     """[b] int64, the requests' own seeds."""
     greedy: Tensor
     """[b] bool."""
     any_sampled: bool
     any_truncated: bool
-    """Some row has top_k or top_p."""
+    """Some row has top_k, top_p or min_p."""
     traced: bool
     """Some row wants its probabilities recorded."""
     anchors: Tensor
@@ -44,10 +56,32 @@ class Batch:
     """[b * W] int64, KV token slots of positions lengths .. lengths + W - 1."""
     previous_slots: Tensor
     """[b] int64, KV token slot of position lengths - 1."""
+    histories: Sequence[History] = ()
+    """One a row; read by lanes that draft from the text itself."""
 
     @property
     def rows(self) -> int:
         return self.slots.shape[0]
+
+    @property
+    def truncated(self) -> Tensor:
+        """[b] bool, sampled rows whose law is not the whole softmax."""
+        return ~self.greedy & ((self.top_k > 0) | (self.top_p < 1.0) | (self.min_p > 0.0))
+
+    def take(self, rows: Tensor, width: int) -> Batch:
+        """The batch of some rows [n] with windows of `width` positions, no wider than the batch's own."""
+        mine = {name: getattr(self, name)[rows] for name in PER_ROW}
+        return replace(
+            self,
+            **mine,
+            any_sampled=not bool(mine["greedy"].all()),
+            any_truncated=self.any_truncated and bool(self.truncated[rows].any()),
+            window_slots=self.window_slots.view(self.rows, -1)[rows, :width].reshape(-1),
+            histories=tuple(self.histories[row] for row in rows.tolist()) if self.histories else (),
+        )
+
+
+PER_ROW = ("slots", "block_table", "temperature", "top_k", "top_p", "min_p", "seeds", "greedy", "anchors", "lengths", "previous_slots")
 
 
 def token_slots(pages: list[int], start: int, count: int, page_size: int) -> list[int]:

@@ -15,11 +15,10 @@ from pathlib import Path
 
 WEIGHTS = Path(__file__).resolve().parent / "weights"
 
-LANES = ("plain", "dspark", "mtp")
+LANES = ("plain", "dspark", "dflash", "mtp", "lookup")
 MODES = ("eager", "graph", "fused")
 FUSED_VERIFY = ("shared", "serial")
 MODELS = ("trained", "random-25m", "random-60m", "random-moe")
-ACCEPT_RULES = ("chain",)
 STATE_DTYPES = ("float32", "bfloat16", "float16")
 RADIX_STRATEGIES = ("no_buffer", "extra_buffer")
 SPECULATIVE_MAX_RUNNING = 48
@@ -29,6 +28,11 @@ ROUNDING_STRIDE = 64
 DEFAULT_TOTAL_TOKENS = 65536
 """KV tokens of a boot without a memory budget."""
 SIZE_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+ACCEPT_RULES = ("chain", "coupled")
+MARKOV_HEADS = ("vanilla", "gated", "rnn")
+VERIFY_MODES = ("static", "cap-accept", "compact")
+SEEDS = (-(2**63), 2**63 - 1)
+"""Least and greatest seed: the noise is keyed by 64 bits."""
 
 CHECKPOINT_KEYS = {
     "num_heads": ("kda_heads", "attention_heads"),
@@ -124,12 +128,14 @@ class ModelConfig:
 class DraftConfig:
     """Shape of a drafter; the layer itself has the target's attention and MLP shapes.
 
-    Source: `engine/weights/dspark.json` or `mtp.json`, written by `engine.train`.
+    Source: `engine/weights/dspark.json`, `dflash.json` or `mtp.json`, written by `engine.train`.
     """
 
     block_size: int = 7
-    """Widest block in training; a smaller γ uses the first rows."""
+    """γ of the widest block in training; a smaller γ uses the first rows."""
     markov_rank: int = 64
+    sample_from_anchor: bool = True
+    """The anchor's row guesses too (DSpark); false: it is dropped and a block has a row more (DFlash)."""
     target_layer_ids: tuple[int, ...] = (1, 4, 7)
     """Layers whose residual output is tapped, 0-based."""
 
@@ -193,6 +199,18 @@ class EngineConfig:
     page_size: int = 16
     """Tokens a KV page holds."""
     accept_rule: str = "chain"
+    """`chain` rejects by p/q; `coupled` draws drafts and target with one noise, and the text is the plain lane's."""
+    markov_head_type: str = "vanilla"
+    """Head of lane dspark."""
+    verify_mode: str = "static"
+    """`static` verifies γ + 1 positions of every request, `cap-accept` verifies them but accepts no more than a
+    length scheduler admits, `compact` verifies only what it admits; the last two in lane dspark."""
+    sps_table: tuple[tuple[int, float], ...] = ()
+    """(positions in a step, steps per second) for the length scheduler, positions rising; empty admits everything."""
+    draft_prompt_kv: bool = True
+    """Lane mtp: write the prompt into the head's own keys and values; False reproduces a known fault."""
+    allow_untrained_gamma: bool = False
+    """Let γ exceed the block the drafter was trained for; the run is marked."""
     seed: int = 0
     """Noise of requests that bring no seed of their own."""
 
@@ -208,6 +226,7 @@ class EngineConfig:
             raise ConfigError(f"--cuda-graph-max-bs {self.cuda_graph_max_bs}: must be 0 (as many as may run) or more")
         if self.accept_rule not in ACCEPT_RULES:
             raise ConfigError(f"--accept-rule {self.accept_rule}: unknown rule; known are {', '.join(ACCEPT_RULES)}")
+        self._check_lane()
         counts = ("threads", "max_running_requests", "max_total_num_tokens", "max_mamba_cache_size", "context_length", "chunked_prefill_size", "page_size")
         for name in counts:
             if getattr(self, name) is not None and getattr(self, name) < 1:
@@ -226,6 +245,23 @@ class EngineConfig:
             raise ConfigError(f"--context-length {self.context_length}: the model was built for at most {model.max_position} positions")
         if self.lane != "plain" and self.block_size < 1:
             raise ConfigError(f"--block-size {self.block_size}: a speculative lane drafts at least 1 token a round")
+        if not SEEDS[0] <= self.seed <= SEEDS[1]:
+            raise ConfigError(f"--seed {self.seed}: must fit into 64 bits, {SEEDS[0]} to {SEEDS[1]}")
+
+    def _check_lane(self) -> None:
+        if self.markov_head_type not in MARKOV_HEADS:
+            raise ConfigError(f"--markov-head-type {self.markov_head_type}: unknown head; known are {', '.join(MARKOV_HEADS)}")
+        if self.verify_mode not in VERIFY_MODES:
+            raise ConfigError(f"--verify-mode {self.verify_mode}: unknown mode; known are {', '.join(VERIFY_MODES)}")
+        if self.lane != "dspark" and self.markov_head_type != "vanilla":
+            raise ConfigError(f"--markov-head-type {self.markov_head_type}: only lane dspark has a Markov head, this is {self.lane}")
+        if self.lane != "dspark" and self.verify_mode != "static":
+            raise ConfigError(f"--verify-mode {self.verify_mode}: only lane dspark has a confidence head, this is {self.lane}")
+        if self.lane != "mtp" and not self.draft_prompt_kv:
+            raise ConfigError(f"--draft-prompt-kv off: only lane mtp has this fault, this is {self.lane}")
+        places = [positions for positions, _ in self.sps_table]
+        if places != sorted(set(places)) or any(p < 1 or not 0 < rate < float("inf") for p, rate in self.sps_table):
+            raise ConfigError("--sps-table: needs rising position counts of at least 1, each with a finite rate above 0")
 
     def prefill_cut(self, model: ModelConfig) -> int:
         """Prompts are cut and checkpointed at absolute multiples of this, so that no cut changes a bit."""
@@ -256,11 +292,22 @@ class SamplingParams:
     top_k: int = 0
     """0 keeps the whole vocabulary."""
     top_p: float = 1.0
+    min_p: float = 0.0
+    """Keep tokens of at least this share of the likeliest one's probability, after top_k and top_p; 0 keeps all."""
     max_tokens: int = 64
     ignore_eos: bool = False
     stop_token_ids: tuple[int, ...] = ()
+    stop: tuple[str, ...] = ()
+    """Strings that end the text; the token that completes one is the last."""
     seed: int | None = None
     """Key of this request's noise; None takes the engine's seed."""
+    logprobs: int | None = None
+    """None keeps none, 0 each emitted token's own, n also the n likeliest; natural logarithms before temperature."""
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    """These four are refused unless neutral: see `fault`."""
 
     @property
     def greedy(self) -> bool:
@@ -274,6 +321,27 @@ class SamplingParams:
             return f"top_k {self.top_k} must be at least 0 (0 keeps the whole vocabulary)"
         if not 0.0 < self.top_p <= 1.0:
             return f"top_p {self.top_p} must be in (0, 1]"
+        if not 0.0 <= self.min_p <= 1.0:
+            return f"min_p {self.min_p} must be in [0, 1] (0 keeps the whole vocabulary)"
         if self.max_tokens < 1:
             return f"max_tokens {self.max_tokens} must be at least 1"
+        if self.seed is not None and not SEEDS[0] <= self.seed <= SEEDS[1]:
+            return f"seed {self.seed} must fit into 64 bits, {SEEDS[0]} to {SEEDS[1]}"
+        if isinstance(self.stop, str) or not all(isinstance(text, str) and text for text in self.stop):
+            return "stop must be a list of strings that are not empty"
+        if self.logprobs is not None and not 0 <= self.logprobs <= MOST_LOGPROBS:
+            return f"logprobs {self.logprobs} must be 0 (the emitted token's own) to {MOST_LOGPROBS}"
+        return self._unsupported()
+
+    def _unsupported(self) -> str | None:
+        """A law that hangs on the tokens before it differs at every verified position, which no lane here computes."""
+        neutral = {"presence_penalty": 0.0, "frequency_penalty": 0.0, "repetition_penalty": 1.0}
+        asked = [name for name, value in neutral.items() if getattr(self, name) != value]
+        if self.logit_bias:
+            asked.append("logit_bias")
+        if asked:
+            return f"{asked[0]} is not supported: verification cannot honour it at every position of a window; leave it out"
         return None
+
+
+MOST_LOGPROBS = 20

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence as Rows
 from dataclasses import replace
 from typing import Self
@@ -12,22 +13,24 @@ import torch
 from torch import Tensor
 
 from engine.batch import Batch, int64, token_slots
-from engine.config import EngineConfig, ModelConfig
-from engine.draft import Draft, Drafter, drafter_class
+from engine.config import ConfigError, EngineConfig, ModelConfig
+from engine.draft import Draft, Drafter, DraftOptions, drafter_class
+from engine.draft.lengths import LengthScheduler
+from engine.emission import StopStrings, end_of, record_logprobs
 from engine.memory.budget import Costs, Pools, check_machine, size_pools
 from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.memory.storage import renew
 from engine.model.checkpoint import Checkpoint
-from engine.model.clock import OperatorClock
 from engine.model.cost_only import weights_folder
 from engine.model.layers import PrefillSpan
 from engine.model.modes import make_target
 from engine.model.operators import Operators
+from engine.round import Outcome, groups, proposed
 from engine.scheduler import Scheduler, Sequence, Turn
 from engine.trace import RoundStamps, round_record
 from engine.types import Request, RequestRecord, StepRecord
-from engine.verify import accept, pick
+from engine.verify import accept, cap, pick
 
 clock = time.perf_counter
 
@@ -52,22 +55,21 @@ class Engine:
 
         kind = drafter_class(config.lane)
         gamma = config.block_size if kind else 0
-        draft_config = kind.load_config(config.weights, gamma) if kind else None
+        draft_config = kind.load_config(config.weights, gamma, config.allow_untrained_gamma) if kind else None
         with torch.inference_mode():
             source = Checkpoint(config.weights / "target.safetensors")
-            self.clock = OperatorClock() if config.instrument else None
-            self.ops = Operators.resolve(source.take("norm.weight", model.hidden_size), self.clock)
+            self.ops = Operators.resolve(source.take("norm.weight", model.hidden_size))
             layers = len(model.attention_layers)
             self.kv = KvPool(
-                layers + (1 if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
+                layers + (kind.kv_layers if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
             )
             self.states = StatePool(model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype))
             taps = kind.taps(draft_config, model) if kind else ()
             self.target = make_target(config, model, source, self.ops, self.kv, self.states, taps)
             self.drafter: Drafter | None = (
-                kind(config.weights, draft_config, gamma, self.target, WARM_ROWS + 1, layers) if kind else None
+                kind(config.weights, draft_config, self.target, WARM_ROWS + 1, layers, DraftOptions.of(config)) if kind else None
             )
-            self.target.time_classes(config.instrument)
+            self.lengths = LengthScheduler(self.ops, config.sps_table) if config.verify_mode != "static" else None
             self._source = source
             self.pools = size_pools(config, self._costs())
             check_machine(self.pools, config)
@@ -80,13 +82,16 @@ class Engine:
         self._finished: list[RequestRecord] = []
         self._batch: Batch | None = None
         self._steps = 0
+        self._stepping = False
+        self._token_bytes: list[bytes] | None = None
+        self.draft_totals = Counter()
         self.boot_s = clock() - started
 
     def _costs(self) -> Costs:
         drafter = self.drafter
         rows = sum(t[0].numel() * t.element_size() for t in drafter.slot_tensors) if drafter else 0
         return Costs(
-            weights=self._source.bytes + self.target.repacked_bytes + (drafter.bytes if drafter else 0),
+            weights=self._source.bytes + (drafter.bytes if drafter else 0),
             slot=self.states.bytes_per_slot + rows,
             window=self.states.bytes_per_window,
             token=self.kv.bytes_per_token,
@@ -125,6 +130,8 @@ class Engine:
             record.end_s = record.queued_s
             self._finished.append(record)
             return
+        if request.sampling.stop:
+            sequence.stops = StopStrings(self._token_bytes, request.sampling.stop)
         self._sequences[request.request_id] = sequence
         self.scheduler.waiting.append(sequence)
 
@@ -138,7 +145,19 @@ class Engine:
             return f"the prompt has {len(ids)} tokens, the context length {limit} leaves room for {limit - 1}"
         if min(ids) < 0 or max(ids) >= self.model.vocab_size:
             return f"a prompt token id is outside 0..{self.model.vocab_size - 1}"
-        return request.sampling.fault()
+        return request.sampling.fault() or self._stop_refusal(request)
+
+    def _stop_refusal(self, request: Request) -> str | None:
+        """Stop strings need the tokenizer, which is read when the first request brings some."""
+        if not request.sampling.stop or self._token_bytes is not None:
+            return None
+        from engine.model.tokenizer import Tokenizer
+
+        try:
+            self._token_bytes = Tokenizer.load(self.config.weights).token_bytes(self.model.vocab_size)
+        except ConfigError as fault:
+            return f"stop strings need the tokenizer: {fault}"
+        return None
 
     @property
     def has_work(self) -> bool:
@@ -151,10 +170,17 @@ class Engine:
         return finished
 
     def abort(self, request_id: str) -> bool:
-        """End a request between two steps and free what it holds; False when it is not being served."""
+        """End a request and free what it holds; False when it is not being served.
+
+        While a step runs (another thread's, say) the request is only marked: its row is dropped before the step's
+        tokens are handed out, and its slot and pages are freed when the step ends.
+        """
         sequence = self._sequences.get(request_id)
         if sequence is None:
             return False
+        if self._stepping:
+            sequence.aborted = True
+            return True
         self._finish(sequence, "abort", clock())
         return True
 
@@ -184,6 +210,7 @@ class Engine:
         if self._sequences:
             raise RuntimeError(f"flush_cache: {len(self._sequences)} requests are being served; drain or abort them first")
         self._batch = None
+        self.draft_totals.clear()
         if self.drafter:
             self.drafter.reset()
 
@@ -205,6 +232,15 @@ class Engine:
     def step(self) -> StepRecord | None:
         """Run one turn: prompt stretches if any are due, else one decode step or round of all running requests."""
         start = clock()
+        self._stepping = True
+        try:
+            return self._turn(start)
+        finally:
+            self._stepping = False
+            for sequence in [s for s in self._sequences.values() if s.aborted]:
+                self._finish(sequence, "abort", clock())
+
+    def _turn(self, start: float) -> StepRecord | None:
         turn = self.scheduler.schedule(start)
         if turn.prefill:
             return self._prefill(turn, start)
@@ -215,36 +251,57 @@ class Engine:
     def _round(self, turn: Turn, start: float) -> StepRecord:
         """The speculative round: draft from q, verify against p, keep the longest honest prefix, add the bonus."""
         batch = self._running_batch()
-        drafter, target = self.drafter, self.target
-
-        # draft: gamma tokens a row from q, each row after its anchor
+        drafter, target, rule = self.drafter, self.target, self.config.accept_rule
         began = clock()
+        verify_s = commit_s = 0.0
+
+        # draft: at most gamma tokens a row from q, each row after its anchor
         draft = drafter.propose(batch, keep_logits=batch.any_sampled or batch.traced)
-        drafted = clock()
+        widths, caps = self._widths(draft)
 
-        # verify: p at the anchor and after every draft, in one forward of the target
-        window = torch.cat([batch.anchors[:, None], draft.ids], 1)
-        logits, taps = target.window(window, batch)
-        verified = clock()
+        outcomes: list[Outcome] = []
+        for part, rows, guess, width in groups(batch, draft, widths):
+            # verify: p at the anchor and after every draft, in one forward of the target
+            verifying = clock()
+            window = torch.cat([part.anchors[:, None], guess.ids], 1)
+            logits, taps = target.window(window, part)
+            verified = clock()
 
-        # accept: c drafts and one token more, from p where all were taken, else from the residual max(p - q, 0)
-        correct, bonus = accept(self.ops, logits, draft, batch)
-        target.commit(batch, correct)
-        committed = clock()
+            # accept: c drafts and one token more, from p where all were taken, else from the residual max(p - q, 0)
+            trimmed = None
+            if width == 1:
+                correct, bonus = torch.zeros(len(rows), dtype=torch.int64), pick(self.ops, logits[:, 0], part, part.lengths + 1)
+            else:
+                correct, bonus = accept(self.ops, logits, guess, part, rule)
+                if caps is not None:
+                    correct, bonus, trimmed = cap(guess, correct, bonus, caps)
+                target.commit(part, correct)
+            committed = clock()
 
-        # the drafter learns what the target said about the committed positions
-        drafter.observe(batch, window, taps, correct, bonus)
-        learned = clock()
+            # the drafter learns what the target said about the committed positions
+            drafter.observe(part, window, taps, correct, bonus)
+            outcomes.append(Outcome(part, rows, guess, logits, correct, bonus, trimmed))
+            verify_s += verified - verifying
+            commit_s += committed - verified
 
         stamps = RoundStamps(
             start_s=began,
-            draft_ms=1e3 * (drafted - began + learned - committed),
-            verify_ms=1e3 * (verified - drafted),
-            commit_ms=1e3 * (committed - verified),
+            draft_ms=1e3 * (clock() - began - verify_s - commit_s),
+            verify_ms=1e3 * verify_s,
+            commit_ms=1e3 * commit_s,
         )
-        emitted, total = self._advance(batch, draft, logits, correct, bonus, stamps)
-        rows = batch.rows
-        return self._record("round", turn, start, rows, rows * (self.gamma + 1), total, emitted, stamps)
+        emitted, total = self._advance(batch, outcomes, stamps)
+        positions = sum(outcome.logits.shape[0] * outcome.logits.shape[1] for outcome in outcomes)
+        return self._record("round", turn, start, batch.rows, positions, total, emitted, stamps)
+
+    def _widths(self, draft: Draft) -> tuple[Tensor | None, Tensor | None]:
+        """(window of each row or None for the whole one, cap on each row's acceptance or None)."""
+        if self.config.lane == "lookup":
+            return proposed(draft) + 1, None
+        if self.lengths is None:
+            return None, None
+        admitted = self.lengths.widths(draft.confidence)
+        return (admitted, None) if self.config.verify_mode == "compact" else (None, admitted)
 
     def _decode(self, turn: Turn, start: float) -> StepRecord:
         """Plain decoding: the anchor of every running request, one position, one token."""
@@ -255,7 +312,8 @@ class Engine:
         ids = pick(self.ops, logits[:, 0], batch, batch.lengths + 1)
         picked = clock()
         stamps = RoundStamps(began, draft_ms=0.0, verify_ms=1e3 * (decoded - began), commit_ms=1e3 * (picked - decoded))
-        emitted, total = self._advance(batch, None, logits, None, ids, stamps)
+        outcome = Outcome(batch, list(range(batch.rows)), None, logits, None, ids)
+        emitted, total = self._advance(batch, [outcome], stamps)
         return self._record("decode", turn, start, batch.rows, batch.rows, total, emitted, stamps)
 
     def _prefill(self, turn: Turn, start: float) -> StepRecord:
@@ -296,63 +354,78 @@ class Engine:
         if not math.isfinite(logits.sum(dtype=torch.float32).item()):
             self._fail_non_finite(sequence, now)
             return 0
-        sequence.record.first_token_s = now
         self.scheduler.start_decoding(sequence)
         self._batch = None
-        return len(self._emit(sequence, [token], now))
+        if sequence.aborted:
+            return 0
+        sequence.record.first_token_s = now
+        return len(self._emit(sequence, [token], logits, now))
 
     # what a step leaves behind
 
-    def _advance(
-        self, batch: Batch, draft: Draft | None, logits: Tensor, correct: Tensor | None, bonus: Tensor, stamps: RoundStamps
-    ) -> tuple[int, int]:
+    def _advance(self, batch: Batch, outcomes: Rows[Outcome], stamps: RoundStamps) -> tuple[int, int]:
         """Commit the step's tokens row by row; returns (emitted, committed) tokens over all rows."""
-        # NaN and infinities survive a sum, so one number a row tells whether its logits were finite
-        health = logits.sum(dim=(1, 2), dtype=torch.float32).tolist()
-        accepted = correct.tolist() if draft else [0] * batch.rows
-        drafts = draft.ids.tolist() if draft else [[]] * batch.rows
-        bonuses = bonus.tolist()
+        sequences = list(self.scheduler.running)
         now = clock()
         emitted = committed = 0
-        for row, sequence in enumerate(list(self.scheduler.running)):
-            if not math.isfinite(health[row]):
-                self._fail_non_finite(sequence, now)
-                continue
-            c = accepted[row]
-            tokens = [*drafts[row][:c], bonuses[row]]
-            sequence.length += c + 1
-            sequence.anchor = bonuses[row]
-            if draft:
-                record = sequence.record
-                record.rounds += 1
-                record.drafted += self.gamma
-                record.accepted += c
-                record.accepted_histogram[c] += 1
-            given = self._emit(sequence, tokens, now)
-            emitted += len(given)
-            committed += c + 1
-            if sequence.request.trace:
-                sequence.record.trace.append(round_record(self.ops, row, c, given, draft, logits, batch, stamps))
+        for outcome in outcomes:
+            # NaN and infinities survive a sum, so one number a row tells whether its logits were finite
+            health = outcome.logits.sum(dim=(1, 2), dtype=torch.float32).tolist()
+            accepted = outcome.correct.tolist() if outcome.draft else [0] * len(outcome.rows)
+            drafts = outcome.draft.ids.tolist() if outcome.draft else [[]] * len(outcome.rows)
+            bonuses = outcome.bonus.tolist()
+            trimmed = outcome.trimmed.tolist() if outcome.trimmed is not None else [0] * len(outcome.rows)
+            for place, row in enumerate(outcome.rows):
+                sequence = sequences[row]
+                if sequence.aborted:
+                    continue
+                if not math.isfinite(health[place]):
+                    self._fail_non_finite(sequence, now)
+                    continue
+                c = accepted[place]
+                tokens = [*drafts[place][:c], bonuses[place]]
+                sequence.length += c + 1
+                sequence.anchor = bonuses[place]
+                if outcome.draft:
+                    self._count_round(sequence.record, len(drafts[place]), c, trimmed[place])
+                given = self._emit(sequence, tokens, outcome.logits[place], now)
+                emitted += len(given)
+                committed += c + 1
+                if sequence.request.trace:
+                    sequence.record.trace.append(round_record(self.ops, place, c, given, outcome, stamps))
         if self._batch is batch:
             self._batch = self._moved(batch)
         return emitted, committed
 
-    def _emit(self, sequence: Sequence, tokens: list[int], now: float) -> list[int]:
-        """Hand tokens to the client, cut where plain decoding would have stopped."""
+    def _count_round(self, record: RequestRecord, drafts: int, accepted: int, trimmed: int) -> None:
+        record.rounds += 1
+        record.drafted += drafts
+        record.accepted += accepted
+        record.accepted_histogram[accepted] += 1
+        record.rounds_without_draft += drafts == 0
+        record.trimmed += trimmed
+        self.draft_totals.update(
+            rounds=1, drafted=drafts, accepted=accepted, rounds_without_draft=int(drafts == 0), trimmed=trimmed
+        )
+
+    def _emit(self, sequence: Sequence, tokens: list[int], logits: Tensor, now: float) -> list[int]:
+        """Hand tokens to the client, cut where plain decoding would have stopped; logits [>= n, V] decided them."""
         record, sampling = sequence.record, sequence.request.sampling
+        eos = None if sampling.ignore_eos else self.model.eos_token_id
         given: list[int] = []
         sequence.anchor = tokens[-1]
+        reason = None
         for token in tokens:
             given.append(token)
             record.token_ids.append(token)
             record.token_times_s.append(now)
-            ended = token == self.model.eos_token_id and not sampling.ignore_eos
-            if ended or token in sampling.stop_token_ids:
-                self._finish(sequence, "stop", now)
+            reason = end_of(record, token, eos, sampling.stop_token_ids, sequence.stops, sequence.max_tokens)
+            if reason:
                 break
-            if len(record.token_ids) >= sequence.max_tokens:
-                self._finish(sequence, "length", now)
-                break
+        if sampling.logprobs is not None:
+            record_logprobs(record, logits, given, sampling.logprobs)
+        if reason:
+            self._finish(sequence, reason, now)
         return given
 
     def _finish(self, sequence: Sequence, reason: str, now: float) -> None:
@@ -386,11 +459,13 @@ class Engine:
             temperature=torch.tensor([0.0 if g else p.temperature for g, p in zip(greedy, sampling)]),
             top_k=int64([p.top_k for p in sampling]),
             top_p=torch.tensor([p.top_p for p in sampling]),
+            min_p=torch.tensor([p.min_p for p in sampling]),
             seeds=int64([self.config.seed if p.seed is None else p.seed for p in sampling]),
             greedy=torch.tensor(greedy),
             any_sampled=not all(greedy),
-            any_truncated=any(not g and (p.top_k > 0 or p.top_p < 1.0) for g, p in zip(greedy, sampling)),
+            any_truncated=any(not g and (p.top_k > 0 or p.top_p < 1.0 or p.min_p > 0.0) for g, p in zip(greedy, sampling)),
             traced=any(s.request.trace for s in sequences),
+            histories=tuple(sequences),
             **self._position(sequences),
         )
 
@@ -431,17 +506,7 @@ class Engine:
             kv_usage=turn.kv_usage,
             state_usage=turn.state_usage,
             blocked_by=turn.blocked_by,
-            operator_ms=self._operator_ms(),
         )
-
-    def _operator_ms(self) -> dict[str, float] | None:
-        """Where the step's time went by operator class; None unless the boot is instrumented."""
-        if self.clock is None:
-            return None
-        spent = self.clock.take()
-        for kind, ms in self.target.class_ms().items():
-            spent[kind] = spent.get(kind, 0.0) + ms
-        return spent
 
     def server_info(self) -> dict:
         """Facts of this boot: settings, what they came to, sizes, and the row-invariance self-test."""

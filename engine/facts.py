@@ -26,10 +26,30 @@ def row_invariance(engine: Engine) -> dict:
     }
 
 
+def notes(engine: Engine) -> list[str]:
+    """What a reader of this boot's figures must know about its lane, one sentence each."""
+    config, drafter, totals = engine.config, engine.drafter, engine.draft_totals
+    if drafter is None:
+        return []
+    said = []
+    if engine.gamma > drafter.gamma_trained:
+        said.append(f"block size {engine.gamma} is beyond the trained block of {drafter.gamma_trained}")
+    if not config.draft_prompt_kv:
+        said.append("the head's own keys and values leave out the prompt (--draft-prompt-kv off)")
+    if config.verify_mode != "static" and not config.sps_table:
+        said.append("no SPS table: the length scheduler admits every draft")
+    rounds, empty = totals["rounds"], totals["rounds_without_draft"]
+    if rounds and empty == rounds:
+        said.append(f"speculation is dead: nothing was proposed in {rounds} rounds")
+    elif empty:
+        said.append(f"no draft in {empty} of {rounds} rounds ({100 * empty / rounds:.1f} %)")
+    return said
+
+
 def server_info(engine: Engine) -> dict:
     """JSON-serialisable facts; sizes in bytes, capacities in tokens, slots or requests."""
     config, drafter, kv, states = engine.config, engine.drafter, engine.kv, engine.states
-    draft_kv = sum(t.numel() * t.element_size() for t in (drafter.keys, drafter.values)) if drafter else 0
+    draft_kv = sum(t.numel() * t.element_size() for t in (drafter.keys, drafter.values)) if drafter and drafter.kv_layers else 0
     return {
         "lane": config.lane,
         "mode": config.mode,
@@ -38,6 +58,12 @@ def server_info(engine: Engine) -> dict:
         **engine.target.mode_facts(),
         "accept_rule": config.accept_rule,
         "block_size": engine.gamma,
+        "markov_head_type": config.markov_head_type if config.lane == "dspark" else None,
+        "verify_mode": config.verify_mode if drafter else None,
+        "draft_prompt_kv": config.draft_prompt_kv if config.lane == "mtp" else None,
+        "untrained_gamma": bool(drafter and engine.gamma > drafter.gamma_trained),
+        "draft": dict(engine.draft_totals),
+        "notes": notes(engine),
         "gamma_trained": drafter.gamma_trained if drafter else 0,
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,

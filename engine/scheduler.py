@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import cached_property
 
+import numpy as np
+
+from engine.emission import StopStrings
 from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.types import Request, RequestRecord
@@ -23,6 +27,17 @@ class Sequence:
     length: int = 0
     """Tokens whose state and keys are committed; while decoding, the anchor's position."""
     anchor: int = -1
+    stops: StopStrings | None = None
+    aborted: bool = False
+    """Its client left while a step was running; it goes before its tokens do."""
+
+    @cached_property
+    def _prompt(self) -> np.ndarray:
+        return np.array(self.request.prompt_ids, dtype=np.int64)
+
+    def tokens(self) -> np.ndarray:
+        """Prompt and emitted tokens, int64 [n]."""
+        return np.concatenate([self._prompt, np.array(self.record.token_ids, dtype=np.int64)])
 
     @property
     def prompt_done(self) -> bool:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
-from engine.batch import Batch
-from engine.draft.base import Draft
 from engine.model.operators import Operators
+from engine.round import Outcome
 from engine.types import RoundRecord
 from engine.verify import target_law
 
@@ -24,23 +22,24 @@ class RoundStamps:
     commit_ms: float
 
 
-def round_record(
-    ops: Operators, row: int, correct: int, given: list[int], draft: Draft | None, logits: Tensor, batch: Batch, stamps: RoundStamps
-) -> RoundRecord:
-    """The row's record. Greedy rows show the laws at temperature 1: what they compared were the maxima of those."""
+def round_record(ops: Operators, row: int, correct: int, given: list[int], outcome: Outcome, stamps: RoundStamps) -> RoundRecord:
+    """The record of the outcome's row. Greedy rows show the laws at temperature 1: what they compared were the maxima of those."""
+    draft, logits, batch = outcome.draft, outcome.logits, outcome.batch
     drafted: tuple[int, ...] = ()
     q_of: tuple[float, ...] = ()
     p_of: tuple[float, ...] = ()
-    if draft is not None:
+    if draft is not None and draft.ids.shape[1]:
         ids = draft.ids[row]
         drafted = tuple(ids.tolist())
-        if bool(batch.greedy[row]):
-            p, q = logits[row].float().softmax(-1), draft.logits[row].softmax(-1)
-        else:
-            p = target_law(ops, logits, batch)[row]
-            q = (draft.logits[row] / batch.temperature[row]).softmax(-1)
+        greedy = bool(batch.greedy[row])
+        p = logits[row].float().softmax(-1) if greedy else target_law(ops, logits, batch)[row]
         places = torch.arange(len(drafted))
-        p_of, q_of = tuple(p[places, ids].tolist()), tuple(q[places, ids].tolist())
+        p_of = tuple(p[places, ids].tolist())
+        if draft.one_hot:
+            q_of = (1.0,) * len(drafted)
+        else:
+            heat = 1.0 if greedy else batch.temperature[row]
+            q_of = tuple((draft.logits[row] / heat).softmax(-1)[places, ids].tolist())
     return RoundRecord(
         start_s=stamps.start_s,
         draft_ms=stamps.draft_ms,

@@ -54,9 +54,20 @@ class RequestRecord:
     rounds: int = 0
     drafted: int = 0
     accepted: int = 0
+    """Drafts the target verified for this request, and those it accepted."""
     accepted_histogram: list[int] = field(default_factory=list)
+    rounds_without_draft: int = 0
+    """Rounds of width 1: the drafter had nothing to propose, or the length scheduler admitted nothing."""
+    trimmed: int = 0
+    """Drafts that were accepted and given up again because of a length cap."""
     finish_reason: str | None = None
-    """`stop` (EOS or stop token), `length`, `abort`, or `error: why`."""
+    """`stop` (EOS, stop token or stop string), `length`, `abort`, or `error: why`."""
+    matched_stop: str | None = None
+    """The stop string that ended the text; it is still in `token_ids`."""
+    logprobs: list[float] = field(default_factory=list)
+    """One an emitted token, if asked for."""
+    top_logprobs: list[list[tuple[int, float]]] = field(default_factory=list)
+    """For each emitted token the likeliest ids with their logprobs, falling; ties by lower id."""
     trace: list[RoundRecord] = field(default_factory=list)
 
     @property
@@ -76,7 +87,7 @@ class StepRecord:
     running: int
     queued: int
     positions: int
-    """Positions the target verified, running x (γ + 1), or prompt tokens in a prefill."""
+    """Positions the target verified, the sum of the rows' windows, or prompt tokens in a prefill."""
     committed: int
     """Tokens committed over all rows, bonus included."""
     emitted: int
@@ -89,5 +100,3 @@ class StepRecord:
     """Share of the state slots in use, 0..1."""
     blocked_by: str = ""
     """Why the head of the queue was not admitted: cap, state_slots, kv_pages, prefill_budget, or empty."""
-    operator_ms: dict[str, float] | None = None
-    """Wall time by operator class, in an instrumented boot only; its sum leaves out what happens between operators."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from engine.draft.base import Draft, Drafter
+from engine.draft.base import Draft, Drafter, DraftOptions
 
-__all__ = ["Draft", "Drafter", "drafter_class"]
+__all__ = ["Draft", "Drafter", "DraftOptions", "drafter_class"]
 
 
 def drafter_class(lane: str) -> type[Drafter] | None:
@@ -15,8 +15,16 @@ def drafter_class(lane: str) -> type[Drafter] | None:
         from engine.draft.dspark import DSpark
 
         return DSpark
+    if lane == "dflash":
+        from engine.draft.dflash import DFlash
+
+        return DFlash
     if lane == "mtp":
         from engine.draft.mtp import Mtp
 
         return Mtp
-    raise KeyError(f"lane {lane!r} has no drafter; known are plain, dspark, mtp")
+    if lane == "lookup":
+        from engine.draft.lookup import Lookup
+
+        return Lookup
+    raise KeyError(f"lane {lane!r} has no drafter; known are plain, dspark, dflash, mtp, lookup")

@@ -1,7 +1,7 @@
 """MTP-1: one causal layer over (last residual, next token) guesses the token after next; γ = 1.
 
-Its keys and values cover the prompt too: fed only from the first generated token on, the head would look at
-an almost empty context and guess badly.
+Its keys and values cover the prompt too: fed only from the first generated token on, the head looks at empty
+places and guesses badly. `--draft-prompt-kv off` leaves them empty on purpose, so that this fault can be measured.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from torch import Tensor
 
 from engine.batch import Batch
 from engine.config import ConfigError, DraftConfig, ModelConfig
-from engine.draft.base import Draft
+from engine.draft.base import Draft, DraftOptions
 from engine.model.checkpoint import Checkpoint
 from engine.model.layers import BF16, AttentionMixer, Mlp, PrefillSpan
 from engine.model.target import Target
-
-DRAFT_STREAM = 0
 
 
 class Mtp:
     """Position t holds the pair (h_t, x_{t+1}) and predicts x_{t+2}; at the anchor's turn t = lengths - 1."""
 
+    kv_layers = 1
     lookahead = 1
 
     @staticmethod
-    def load_config(weights: Path, gamma: int) -> DraftConfig:
+    def load_config(weights: Path, gamma: int, allow_untrained: bool = False) -> DraftConfig:
         if gamma != 1:
             raise ConfigError(f"--block-size {gamma}: lane mtp drafts exactly 1 token a round")
         return DraftConfig.load(weights / "mtp.json")
@@ -36,11 +35,14 @@ class Mtp:
     def taps(config: DraftConfig, model: ModelConfig) -> tuple[int, ...]:
         return (len(model.layer_types) - 1,)
 
-    def __init__(self, weights: Path, config: DraftConfig, gamma: int, target: Target, slots: int, kv_layer: int) -> None:
+    def __init__(
+        self, weights: Path, config: DraftConfig, target: Target, slots: int, kv_layer: int, options: DraftOptions
+    ) -> None:
         source = Checkpoint(weights / "mtp.safetensors")
         model, ops = target.config, target.ops
         d = model.hidden_size
         self.gamma, self.gamma_trained = 1, 1
+        self.stream, self.prompt_kv = options.stream, options.prompt_kv
         self.target, self.ops, self.eps = target, ops, model.rms_eps
         self.keys, self.values = target.kv.keys[kv_layer], target.kv.values[kv_layer]
 
@@ -70,8 +72,12 @@ class Mtp:
 
     def prefill(self, ids: Tensor, taps: Tensor, next_ids: Tensor, span: PrefillSpan) -> None:
         known = next_ids.shape[0]
-        if known:
+        if known and self.prompt_kv:
             self._write(taps[:known], next_ids, span.kv_slots[:known])
+        elif known:
+            # zeros, not what an earlier request left there: the fault must not depend on the pool's history
+            empty = torch.zeros(known, *self.keys.shape[1:])
+            self.ops.kv_write(empty, empty, self.keys, self.values, span.kv_slots[:known])
         self.hidden[span.slot].copy_(taps[-1])
 
     def propose(self, batch: Batch, keep_logits: bool) -> Draft:
@@ -86,7 +92,7 @@ class Mtp:
         logits = self.target.logits(x, self.norm)
         if not keep_logits:
             return Draft(self.ops.row_argmax(logits)[:, None], None)
-        ids = self.ops.gumbel_sample(logits.float(), batch.temperature, batch.seeds, batch.lengths + 1, DRAFT_STREAM)
+        ids = self.ops.gumbel_sample(logits.float(), batch.temperature, batch.seeds, batch.lengths + 1, self.stream)
         return Draft(ids[:, None], logits.float()[:, None])
 
     def observe(self, batch: Batch, window: Tensor, taps: Tensor, correct: Tensor, bonus: Tensor) -> None:

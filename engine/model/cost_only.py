@@ -12,7 +12,7 @@ from engine.environment import cache_folder
 from engine.model.random_weights import write_random_weights
 
 SEED = 1
-VERSION = 1
+VERSION = 2
 """Raised when the same name means other weights."""
 
 CONFIGS = {

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 from torch import Tensor
 
-from engine.model.clock import OperatorClock
 from kernels.registry import resolve
 
 NAMES = (
@@ -37,6 +36,9 @@ NAMES = (
     "top_p_renorm",
     "greedy_accept",
     "chain_accept",
+    "one_hot_accept",
+    "coupled_accept",
+    "verify_lens",
     "accept_mixed",
 )
 
@@ -45,7 +47,6 @@ class Operators(SimpleNamespace):
     """One attribute an operator; looking them up again in the step loop would cost a dictionary walk a call."""
 
     @classmethod
-    def resolve(cls, tensor: Tensor, clock: OperatorClock | None = None) -> Operators:
-        """Callables for tensors that live where `tensor` lives, timed by `clock`; LookupError names what is missing."""
-        found = {name: resolve(name, tensor) for name in NAMES}
-        return cls(**({name: clock.wrap(name, operator) for name, operator in found.items()} if clock else found))
+    def resolve(cls, tensor: Tensor) -> Operators:
+        """Callables for tensors that live where `tensor` lives; LookupError names what is missing."""
+        return cls(**{name: resolve(name, tensor) for name in NAMES})

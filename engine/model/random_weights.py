@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -70,7 +71,7 @@ class _Maker:
 def write_random_weights(
     folder: Path, config: ModelConfig, draft: DraftConfig | None = None, seed: int = 0, branch: float = 1.0, agree: bool = False
 ) -> Path:
-    """Write target, dspark and mtp checkpoints with their JSON configs into `folder`; returns `folder`.
+    """Write target and drafter checkpoints with their JSON configs into `folder`; returns `folder`.
 
     With a small `branch` the next token hangs mostly on the last one. With `agree` the drafters know that part
     exactly (the Markov head holds its table, so `draft.markov_rank` must be the vocabulary): they are right
@@ -109,6 +110,9 @@ def write_random_weights(
     dspark.save(folder / "dspark.safetensors")
     draft.save(folder / "dspark.json")
 
+    _write_dflash(folder, config, draft, seed + 3)
+    _write_heads(folder, config, draft, dspark.tensors, seed + 4)
+
     mtp = _Maker(seed + 2, branch)
     mtp.ones("norm_h.weight", d)
     mtp.ones("norm_e.weight", d)
@@ -120,6 +124,43 @@ def write_random_weights(
     mtp.save(folder / "mtp.safetensors")
     DraftConfig(block_size=1, target_layer_ids=(len(config.layer_types) - 1,)).save(folder / "mtp.json")
     return folder
+
+
+def _write_dflash(folder: Path, config: ModelConfig, draft: DraftConfig, seed: int) -> None:
+    """A DFlash drafter: its masks cannot know the token before them, so `agree` has no say here."""
+    d = config.hidden_size
+    dflash = _Maker(seed)
+    dflash.matrix("fc.weight", d, len(draft.target_layer_ids) * d)
+    dflash.ones("hidden_norm.weight", d)
+    dflash.matrix("w_last.weight", d, d)
+    dflash.normal("pos.weight", draft.block_size + 1, d, scale=1.0)
+    dflash.layer("layer.", config, "A")
+    dflash.ones("norm.weight", d)
+    dflash.save(folder / "dflash.safetensors")
+    replace(draft, sample_from_anchor=False).save(folder / "dflash.json")
+
+
+def _write_heads(folder: Path, config: ModelConfig, draft: DraftConfig, dspark: dict[str, Tensor], seed: int) -> None:
+    """Gated and recurrent Markov heads close to dspark's vanilla one, and a confidence head."""
+    d, rank = config.hidden_size, draft.markov_rank
+    w1, w2 = dspark["markov.w1.weight"], dspark["markov.w2.weight"]
+    gated = _Maker(seed)
+    gated.tensors |= {"w1.weight": w1, "w2.weight": w2}
+    gated.matrix("gate.weight", rank, d + rank, scale=0.5)
+    gated.normal("gate.bias", rank, scale=0.5, mean=2.0)
+    gated.save(folder / "dspark_markov_gated.safetensors")
+
+    rnn = _Maker(seed + 1)
+    rnn.tensors |= {"w1.weight": w1, "w2.weight": w2}
+    rnn.matrix("cell.weight", 3 * rank, 2 * rank + d, scale=0.2)
+    rnn.tensors["cell.weight"][2 * rank :, rank : 2 * rank] += 2 * torch.eye(rank)
+    rnn.normal("cell.bias", 3 * rank, scale=0.1)
+    rnn.save(folder / "dspark_markov_rnn.safetensors")
+
+    confidence = _Maker(seed + 2)
+    confidence.matrix("linear.weight", 1, d + rank)
+    confidence.normal("linear.bias", 1, scale=0.1)
+    confidence.save(folder / "dspark_confidence.safetensors")
 
 
 def _next_logits(target: _Maker, config: ModelConfig) -> Tensor:

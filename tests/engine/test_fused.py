@@ -83,13 +83,13 @@ def test_bits_of_the_trained_model(shipped):
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
-@pytest.mark.parametrize("model", ["tiny", pytest.param("tiny_experts", marks=pytest.mark.slow)])
-def test_threads_share_the_work_and_not_the_bits(model, request):
-    weights, ids = request.getfixturevalue(model), prompts(3, shortest=12)
-    with fused(weights, "dspark", 7) as engine:
-        expected = window_logits(engine, ids, 8, 3)
-    with fused(weights, "dspark", 7, threads=2) as engine:
-        assert torch.equal(window_logits(engine, ids, 8, 3), expected)
+def test_threads_share_the_work_and_not_the_bits(tiny, tiny_experts):
+    ids = prompts(3, shortest=12)
+    for weights in (tiny, tiny_experts):
+        with fused(weights, "dspark", 7) as engine:
+            expected = window_logits(engine, ids, 8, 3)
+        with fused(weights, "dspark", 7, threads=2) as engine:
+            assert torch.equal(window_logits(engine, ids, 8, 3), expected)
     torch.set_num_threads(1)
 
 
@@ -97,6 +97,17 @@ def test_threads_share_the_work_and_not_the_bits(model, request):
 def plain_fused(tiny, kept_builds):
     with fused(tiny) as engine:
         return texts(engine.generate(requests(prompts(8))))
+
+
+def test_windows_of_unequal_width(tiny, plain_fused):
+    """Rows whose windows differ go through forwards of their own, a plain step among them."""
+    table = tuple((positions, 1 / (30 + positions)) for positions in range(1, 80))
+    wanted = requests(prompts(8))
+    for lane, gamma, settings in (("lookup", 4, {}), ("dspark", 5, {"verify_mode": "compact", "sps_table": table})):
+        with fused(tiny, lane, gamma, **settings) as engine:
+            records = engine.generate(wanted)
+        assert texts(records) == plain_fused
+        assert any(0 < record.drafted < record.rounds * gamma for record in records)
 
 
 @pytest.mark.parametrize("verify", ["shared", "serial"])

@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 
+import yaml
+
 from workflow.cli import BadInput
-from workflow.plan import ROOT, Plan, PlanError, read_config
+from workflow.plan import ROOT, Plan, PlanError
 from workflow.stale import fingerprint_now, stale_stages
 
 HELP = "list the measuring rules whose rows were measured with other code"
@@ -21,7 +23,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        found = stale_stages(Plan.from_config(read_config(ROOT / "workflow/config.yaml")), fingerprint_now(ROOT))
+        config = yaml.safe_load((ROOT / "workflow/config.yaml").read_text("utf8"))
+        found = stale_stages(Plan.from_config(config), fingerprint_now(ROOT))
     except (PlanError, OSError) as error:
         raise BadInput(str(error)) from None
     if arguments.json:

@@ -6,14 +6,14 @@ import functools
 import hashlib
 from pathlib import Path
 
-from workflow.yaml_file import read_yaml
+import yaml
 
 THRESHOLDS = Path(__file__).with_name("thresholds.yaml")
 
 
 @functools.lru_cache(maxsize=1)
 def read_thresholds() -> dict:
-    return read_yaml(THRESHOLDS)
+    return yaml.safe_load(THRESHOLDS.read_text("utf8"))
 
 
 def thresholds_digest() -> str:
