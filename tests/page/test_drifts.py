@@ -62,7 +62,7 @@ DRIFTS = [
     Drift("unknown key", EN, 'n("w.accept_factor")', 'n("w.accept_faktor")', "splice"),
     Drift("unknown key in a variant that does not speak", EN, 'slowest here: {{ n("w.speedup") }}', 'slowest here: {{ n("w.speedups") }}', "splice"),
     Drift("unknown claim", EN, '{% claim "w.wins" %}\n{% holds %}Spec', '{% claim "w.win" %}\n{% holds %}Spec', "splice"),
-    Drift("missing fact outside needs", EN, 'n("w.accept_factor") }} more', 'n("w.unmeasured") }} more', "splice"),
+    Drift("missing fact outside needs", EN, 'n("w.accept_factor") }} more', 'n("w.unmeasured") }} more', "guarantee"),
     Drift("unknown format", EN, 'n("w.step_factor")', 'n("w.step_factor", "short-ish")', "splice"),
     Drift("word of a number that is not whole", EN, 'word("w.boots")', 'word("w.speedup")', "splice"),
     Drift("range of unlike facts", EN, 'between("w.step_ms", "w.plain.tpot_ms")', 'between("w.step_ms", "w.speedup")', "splice"),

@@ -14,7 +14,7 @@ from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
-FIELDS = {"slug", "title", "needs", "plates", "closes"}
+FIELDS = {"slug", "title", "absent_title", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
 FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 ID_LINE = re.compile(r"^\{#([\w-]+)")
@@ -28,6 +28,8 @@ class Section:
     root: Path
     slug: str
     title: str
+    absent_title: str
+    """Heading where the section cannot be shown; empty: the title serves, because it states no fact."""
     needs: tuple[str, ...]
     plates: tuple[str, ...]
     equations: tuple[Equation, ...]
@@ -52,6 +54,10 @@ class Section:
     @cached_property
     def title_tree(self) -> tuple[Node, ...]:
         return parse(self.title, self.file, 2)
+
+    @cached_property
+    def absent_title_tree(self) -> tuple[Node, ...]:
+        return parse(self.absent_title or self.title, self.file, 2)
 
     def line_of(self, block: str | None) -> int:
         """Line of the file where a block's id, or a footnote, stands; 1 when unknown."""
@@ -96,7 +102,7 @@ def load_section(path: Path, root: Path) -> Section:
         equations = tuple(Equation.parse(line) for line in data.get("closes") or ())
     except ClosesError as error:
         raise PageError.at(file, 1, str(error), "closes") from None
-    return Section(path, root, data["slug"], str(data["title"]), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
+    return Section(path, root, data["slug"], str(data["title"]), str(data.get("absent_title") or ""), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
                    text[: front.end()], text[front.end() :])  # fmt: skip
 
 

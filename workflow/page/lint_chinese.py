@@ -100,6 +100,8 @@ def _own(node, language: str):
             pass
         elif name in APART or (name in ("span", "strong", "sup") and child.get("class")) or name in dom.BLOCKS:
             yield "\v"
+        elif name == "data" and child.text == child.get("value"):
+            yield "x"  # shown as it was measured: a name of a machine, not our prose
         elif name in dom.EXEMPT or name == "math" or child.get("lang") and dom.language(child) != language:
             yield "x"
         elif name == "br":

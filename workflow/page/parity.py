@@ -125,9 +125,9 @@ def compare_strings(strings: Strings, contexts: dict[str, Context], words: Words
 def _leaves(node, path: str):
     if not isinstance(node, dict):
         return
-    if set(node) == {"en", "zh"} and not any(isinstance(text, dict) for text in node.values()):
-        yield path, {language: str(text) for language, text in node.items()}
-        return
+    spoken = {language: text for language, text in node.items() if language in ("en", "zh") and not isinstance(text, dict)}
+    if len(spoken) == 2:
+        yield path, {language: str(text) for language, text in spoken.items()}
     for name, child in node.items():
         yield from _leaves(child, f"{path}.{name}")
 

@@ -14,6 +14,7 @@ from workflow.figures.fill import StringsError, fill, standalone
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
+from workflow.page.speaking import lacking
 from workflow.page.splice import PLATE_WORDS, Context, data_element
 from workflow.page.strings import Strings
 
@@ -32,6 +33,8 @@ class Drawing:
     svg: str | None
     narrow: str | None
     missing: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it was not drawn, in the words of the derivation."""
 
     @classmethod
     def load_all(cls, folder: Path, plates: Iterable[str]) -> dict[str, Drawing]:
@@ -59,6 +62,7 @@ class Drawing:
             svg,
             narrow,
             missing,
+            str(record.get("reason") or ""),
         )
 
 
@@ -84,14 +88,25 @@ class Plates:
             self.strings.files["ui"],
         )
 
-    def verdict(self, drawing: Drawing) -> str:
+    def verdict(self, drawing: Drawing, part: str = "title") -> str:
+        """The variant that a title or alt speaks in: the claim's verdict; `missing` where the drawing is, or a fact that the variant states."""
         claim = self.context.lookup.values.claims.get(drawing.claim)
-        return claim.verdict if claim else "missing"
+        if drawing.missing or claim is None:
+            return "missing"
+        text = self.strings.leaf("plates", drawing.id, part, claim.verdict, language=self.context.language)
+        return "missing" if self._lacks(text) else claim.verdict
 
     def text(self, drawing: Drawing, part: str) -> str:
-        """The title or alt that the verdict allows; `missing` where the drawing is."""
-        verdict = "missing" if drawing.missing else self.verdict(drawing)
-        return self.strings.leaf("plates", drawing.id, part, verdict, language=self.context.language)
+        """The title or alt that the verdict allows."""
+        return self.strings.leaf("plates", drawing.id, part, self.verdict(drawing, part), language=self.context.language)
+
+    def subtitle(self, plate: str) -> str:
+        """What is plotted; empty where the campaign lacks a fact that it states."""
+        text = self.strings.leaf("plates", plate, "subtitle", language=self.context.language)
+        return "" if self._lacks(text) else self.inline(text)
+
+    def _lacks(self, text: str) -> bool:
+        return bool(lacking(parse(text, self.file), self.context.lookup, self.context.campaign))
 
     def inline(self, text: str) -> str:
         return inline(parse(text, self.file), self.context, self.file)
@@ -135,17 +150,17 @@ class Plates:
     def figure(self, plate: str) -> str:
         """The figure element. The first sentence of its caption is the finding."""
         drawing, number = self.drawings[plate], self.context.plates[plate]
-        verdict = "missing" if drawing.missing else self.verdict(drawing)
         words = PLATE_WORDS[self.context.language]
         label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
         caption = (
             f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
-            f'<span class="plate-sub">{self.inline(self.strings.leaf("plates", plate, "subtitle", language=self.context.language))}</span></figcaption>'
+            f'<span class="plate-sub">{self.subtitle(plate)}</span></figcaption>'
         )
         size = "plate wide" if drawing.wide else "plate"
-        opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{verdict}">'
+        opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
         if drawing.missing:
-            reasons = "".join(self._reason(key) for key in drawing.missing[:3])
+            known = [key for key in drawing.missing if self.context.lookup.known(key)][:3]
+            reasons = "".join(map(self._reason, known)) or f'<li><code lang="en">{escape(drawing.reason)}</code></li>'
             return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
         narrow = f'<div class="plate-narrow">{self.svg(plate, "narrow")}</div>' if drawing.narrow else ""
         art = f'<div class="plate-art{"" if narrow else " single"}"><div class="plate-wide">{self.svg(plate)}</div>{narrow}</div>'
@@ -183,7 +198,7 @@ class Plates:
             for row in table["rows"]
         )
         name = f"{'table' if framed else 'data'}-{plate}"
-        caption = f'<caption id="{name}-caption">{self.inline(self.strings.leaf("plates", plate, "subtitle", language=self.context.language))}</caption>'
+        caption = f'<caption id="{name}-caption">{self.subtitle(plate) or self.inline(self.text(self.drawings[plate], "title"))}</caption>'
         return (
             f'<div class="table-scroll" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"

@@ -26,8 +26,10 @@ from workflow.page.places import places
 from workflow.page.plates import Drawing, Plates
 from workflow.page.provenance import card, run_card, runs
 from workflow.page.routes import LANGUAGES, Routes, relative
-from workflow.page.splice import AS_MEASURED, Choice, Context, data_element
+from workflow.page.speaking import absent, lacking
+from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
+from workflow.page.unlink import declared, ids, unlink
 from workflow.page.view import NumbersView, PageView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
 
@@ -198,8 +200,18 @@ class Builder:
                 with self._collecting():
                     yield self._numbers(language, found)
 
+    @cached_property
+    def _lacks(self) -> dict[str, list[str]]:
+        """Slug -> missing facts that keep a section from being shown: of `needs`, and of what either language would state."""
+        found: dict[str, dict[str, None]] = {}
+        for section in (section for sections in self.sources.content.sections.values() for section in sections):
+            keys = found.setdefault(section.slug, dict.fromkeys(absent(section.needs, self.lookup)))
+            with self._collecting():
+                keys |= dict.fromkeys(lacking((*section.title_tree, *section.tree), self.lookup, self.campaign.name))
+        return {slug: list(keys) for slug, keys in found.items()}
+
     def _missing(self, section: Section) -> list[str]:
-        return [key for key in section.needs if self.lookup.known(key) and self.lookup.fact(key).missing]
+        return self._lacks[section.slug]
 
     def _plates(self, language: str) -> Plates:
         context = self.contexts[language]
@@ -213,15 +225,17 @@ class Builder:
 
     def _section(self, section: Section, context: Context) -> SectionView:
         missing = self._missing(section)
-        title = Markup(inline(section.title_tree, context, section.file, Choice(verdict="missing") if missing else AS_MEASURED))
+        title = Markup(inline(section.absent_title_tree if missing else section.title_tree, context, section.file))
         blocks = document(section, context, Choice(absent=bool(missing)))
-        reasons = tuple((key, self.lookup.fact(key).reason) for key in missing)
+        reasons: dict[str, list[str]] = {}
+        for key in missing:
+            reasons.setdefault(self.lookup.fact(key).reason, []).append(key)
         if missing and not blocks:
             raise PageError.at(
                 section.file, 1, f"{missing[0]} is missing in {self.campaign.name} and the section has no absent block", "absent"
             )
         html = Markup("\n".join(block.html for block in blocks))
-        return SectionView(section.slug, context.sections[section.slug], title, html, bool(missing), reasons)
+        return SectionView(section.slug, context.sections[section.slug], title, html, bool(missing), tuple((reason, tuple(keys)) for reason, keys in reasons.items()))
 
     def _view(self, language: str, kind: str) -> dict:
         campaign, path = self.campaign, getattr(self.campaign.routes, kind)(language)
@@ -241,10 +255,19 @@ class Builder:
         for section in self.sources.content.sections[language]:
             with self._collecting():
                 sections.append(self._section(section, context))
+                continue
+            # a section that cannot be written keeps its place, so that links to it are not called dead as well
+            sections.append(SectionView(section.slug, context.sections[section.slug], Markup(""), Markup("")))
+        sections = self._unlinked(sections, language)
         view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
         template = "report.html.j2"
         shown = set(places(dom.parse(self._render(template, view)))[0])
         return self._finish(template, replace(view, cards=self._cards(shown, context)), language)
+
+    def _unlinked(self, sections: list[SectionView], language: str) -> list[SectionView]:
+        shown = {section.slug for section in sections}.union(*(ids(section.html) for section in sections))
+        gone = declared(self.sources.content.sections[language]) - shown
+        return [replace(section, html=Markup(unlink(section.html, gone))) for section in sections]
 
     def _cards(self, shown: set[str], context: Context) -> Markup:
         facts = [self.lookup.fact(key) for key in sorted(shown) if key in self.campaign.values.facts]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from workflow.derive.values import Values
 from workflow.page.errors import PageError, Problem
+from workflow.page.inert import UNSAFE, inert_json
 from workflow.page.links import Links
 from workflow.page.render import Builder, Campaign, Page, Sources
 from workflow.page.routes import ASSETS, routes
@@ -47,7 +48,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
             str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`"
         )
     others = tuple((other, routes(other, plan.lead)) for other in plan.names)
-    builder = Builder(sources, Campaign(name, here, Values.load(values_file), folder / name / "figures", others, site_url))
+    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, site_url))
     builder.check_sources()
     builder.widen()
     pages = list(builder.pages())
@@ -67,6 +68,13 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files[here.data(path.name)] = (plan.root / path).read_bytes()
     result.problems += builder.problems
     return pages
+
+
+def _values(file: Path) -> Values:
+    """The values of a campaign with every text from outside made harmless."""
+    values, text = Values.load(file), file.read_text("utf8")
+    # JSON writes most of what is unsafe as an escape
+    return Values.from_json(inert_json(values.to_json())) if "\\u" in text or UNSAFE.search(text) else values
 
 
 def _check_links(pages: list[Page], result: Result) -> None:

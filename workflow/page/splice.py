@@ -15,6 +15,7 @@ from workflow.page.format import FormatError, Formatter, exact
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup
 from workflow.page.placeholders import Splice, Vault
+from workflow.page.speaking import speaks
 
 SECTION_WORDS = {"en": ("section ", ""), "zh": ("第 ", " 节")}
 PLATE_WORDS = {"en": ("Plate ", ""), "zh": ("图版 ", "")}
@@ -114,8 +115,8 @@ class Splicer:
 
     def _claim(self, node: Claim) -> str:
         try:
-            verdict = self.choice.verdict or self.context.lookup.claim(node.key).verdict
             self.context.lookup.claim(node.key)
+            verdict = self.choice.verdict or speaks(node, self.context.lookup)
         except UnknownKey as error:
             return self._problem(node.line, str(error))
         body = self._nodes(node.variants[verdict])

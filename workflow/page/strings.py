@@ -50,6 +50,14 @@ class Strings:
             node = node[step]
         return str(node)
 
+    def has(self, section: str, *path: str) -> bool:
+        node = self.section(section)
+        for step in path:
+            if not isinstance(node, dict) or step not in node:
+                return False
+            node = node[step]
+        return True
+
     def untranslated(self) -> list[str]:
         """Leaves that speak only one language."""
         return sorted(path for name in SECTIONS for path in _halves(self.section(name), name))

@@ -8,11 +8,11 @@ from html import escape
 
 from markupsafe import Markup
 
-from workflow.page.dialect import parse, uses
+from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
-from workflow.page.guarantees import keys_of
 from workflow.page.provenance import Run
 from workflow.page.routes import LANG, LANGUAGES, Routes, relative
+from workflow.page.speaking import lacking
 from workflow.page.splice import Context
 from workflow.page.strings import Strings
 
@@ -58,8 +58,12 @@ class PageView:
         return PlainText(" ".join(words.split()), keys)
 
     def _leaf(self, path: str) -> tuple[str, str]:
-        steps = path.removeprefix("ui.").split(".")
-        return self.strings.leaf("ui", *steps, language=self.context.language), self.strings.files["ui"]
+        """A text and the file it stands in; `without` takes its place where the campaign lacks a fact of it."""
+        steps, file = path.removeprefix("ui.").split("."), self.strings.files["ui"]
+        text = self.strings.leaf("ui", *steps, language=self.context.language)
+        if lacking(parse(text, file), self.context.lookup, self.context.campaign) and self.strings.has("ui", *steps, "without"):
+            text = self.strings.leaf("ui", *steps, "without", language=self.context.language)
+        return text, file
 
     title = "ui.title"
     description = "ui.description"
@@ -132,7 +136,8 @@ class SectionView:
     title: Markup
     html: Markup
     absent: bool = False
-    reasons: tuple[tuple[str, str], ...] = ()
+    reasons: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Why it is absent: each reason once, with the facts that it takes away."""
 
 
 def as_script(data) -> Markup:
@@ -173,7 +178,8 @@ class ReportView(PageView):
         cells = []
         for name in self.SPEC:
             if name == "when":
-                value = self._when()
+                if not (value := self._when()):
+                    continue
             elif self._has(self.strings.leaf("ui", "spec_value", name, language=self.language)):
                 value = self.ui(f"spec_value.{name}")
             else:
@@ -187,8 +193,7 @@ class ReportView(PageView):
         return Markup(" · ".join([day, *(f"<code>{escape(commit)}</code>" for commit in commits[:2])]).strip(" ·"))
 
     def _has(self, *texts: str) -> bool:
-        keys = [key for text in texts for use in uses(parse(text, "")) for key in keys_of(use)]
-        return all(self.context.lookup.known(key) and not self.context.lookup.fact(key).missing for key in keys)
+        return not any(lacking(parse(text, ""), self.context.lookup, self.context.campaign) for text in texts)
 
     @property
     def fractions(self) -> list[FractionView]:
