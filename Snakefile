@@ -5,7 +5,7 @@ from pathlib import Path
 from snakemake.utils import min_version, validate
 
 from workflow.page.listing import site_files
-from workflow.plan import STAGES, Plan, sources
+from workflow.plan import STAGES, Plan, read_config, sources
 from workflow.recover import drop_stale_marks
 
 min_version("9.20")
@@ -14,6 +14,7 @@ min_version("9.20")
 configfile: "workflow/config.yaml"
 
 
+read_config(Path("workflow/config.yaml"))  # strictly: of two equal keys Snakemake takes the last
 validate(config, "workflow/schemas/config.schema.json")
 
 PYTHON = sys.executable  # the interpreter that runs snakemake, whether or not its environment is activated

@@ -22,6 +22,7 @@ from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.memory.storage import renew
 from engine.model.checkpoint import Checkpoint
+from engine.model.clock import OperatorClock
 from engine.model.cost_only import weights_folder
 from engine.model.layers import PrefillSpan
 from engine.model.modes import make_target
@@ -58,7 +59,8 @@ class Engine:
         draft_config = kind.load_config(config.weights, gamma, config.allow_untrained_gamma) if kind else None
         with torch.inference_mode():
             source = Checkpoint(config.weights / "target.safetensors")
-            self.ops = Operators.resolve(source.take("norm.weight", model.hidden_size))
+            self.clock = OperatorClock() if config.instrument else None
+            self.ops = Operators.resolve(source.take("norm.weight", model.hidden_size), self.clock)
             layers = len(model.attention_layers)
             self.kv = KvPool(
                 layers + (kind.kv_layers if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
@@ -70,6 +72,7 @@ class Engine:
                 kind(config.weights, draft_config, self.target, WARM_ROWS + 1, layers, DraftOptions.of(config)) if kind else None
             )
             self.lengths = LengthScheduler(self.ops, config.sps_table) if config.verify_mode != "static" else None
+            self.target.time_classes(config.instrument)
             self._source = source
             self.pools = size_pools(config, self._costs())
             check_machine(self.pools, config)
@@ -91,7 +94,7 @@ class Engine:
         drafter = self.drafter
         rows = sum(t[0].numel() * t.element_size() for t in drafter.slot_tensors) if drafter else 0
         return Costs(
-            weights=self._source.bytes + (drafter.bytes if drafter else 0),
+            weights=self._source.bytes + self.target.repacked_bytes + (drafter.bytes if drafter else 0),
             slot=self.states.bytes_per_slot + rows,
             window=self.states.bytes_per_window,
             token=self.kv.bytes_per_token,
@@ -506,7 +509,17 @@ class Engine:
             kv_usage=turn.kv_usage,
             state_usage=turn.state_usage,
             blocked_by=turn.blocked_by,
+            operator_ms=self._operator_ms(),
         )
+
+    def _operator_ms(self) -> dict[str, float] | None:
+        """Where the step's time went by operator class; None unless the boot is instrumented."""
+        if self.clock is None:
+            return None
+        spent = self.clock.take()
+        for kind, ms in self.target.class_ms().items():
+            spent[kind] = spent.get(kind, 0.0) + ms
+        return spent
 
     def server_info(self) -> dict:
         """Facts of this boot: settings, what they came to, sizes, and the row-invariance self-test."""

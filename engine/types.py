@@ -100,3 +100,5 @@ class StepRecord:
     """Share of the state slots in use, 0..1."""
     blocked_by: str = ""
     """Why the head of the queue was not admitted: cap, state_slots, kv_pages, prefill_budget, or empty."""
+    operator_ms: dict[str, float] | None = None
+    """Wall time by operator class, in an instrumented boot only; its sum leaves out what happens between operators."""

@@ -51,7 +51,7 @@ def archive(plan: Plan, name: str, into: str, titles: dict[str, str], hardware: 
         kept = {key: definition[key] for key in KEPT_KEYS if key in definition}
         if hardware:
             kept["hardware"] = hardware
-        _write_definition(beside / "campaign.yaml", {"name": into, "title": titles, **kept})
+        _write_definition(beside / "campaign.yaml", {"name": into, "measured_as": name, "title": titles, **kept})
         beside.chmod(0o755)
         os.replace(beside, target)
     except BaseException:

@@ -20,7 +20,9 @@ def keep(files: list[Path], into: Path, previous: Path) -> list[Path]:
     """Validate, back up, rename. Returns the published paths; raises SchemaError before anything is touched."""
     for file in files:
         if file.name.endswith(".manifest.json"):
-            validate_manifest(file, file.with_name(file.name.removesuffix(".manifest.json") + ".csv"))
+            manifest = validate_manifest(file, file.with_name(file.name.removesuffix(".manifest.json") + ".csv"))
+            if manifest["campaign"] != into.name:
+                raise SchemaError(f"{file}: campaign: {manifest['campaign']!r}; expected {into.name!r}, the campaign it is published into")
         else:
             validate_csv(file)
     into.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import yaml
+from workflow.derive import schema
+from workflow.yaml_file import YamlError, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = Path("workflow/campaigns")
@@ -73,18 +74,18 @@ class Plan:
         """The parsed campaign.yaml of a campaign."""
         path = self.root / CAMPAIGNS / name / "campaign.yaml"
         try:
-            data = yaml.safe_load(path.read_text("utf8"))
+            data = read_yaml(path)
         except FileNotFoundError:
             known = sorted(p.parent.name for p in (self.root / CAMPAIGNS).glob("*/campaign.yaml"))
             raise PlanError(
                 f"workflow/config.yaml: campaigns: no {CAMPAIGNS / name}/campaign.yaml; there are: {', '.join(known)}"
             ) from None
-        except (UnicodeDecodeError, IsADirectoryError) as error:
-            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: {error.reason if isinstance(error, UnicodeDecodeError) else error.strerror}") from None
-        except yaml.YAMLError as error:
-            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: not valid YAML: {' '.join(str(error).split())}") from None
+        except YamlError as error:
+            raise PlanError(str(error)) from None
         if not isinstance(data, dict):
             raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: expected a mapping of keys")
+        if data.get("name") != name:
+            raise PlanError(f"{CAMPAIGNS / name}/campaign.yaml: name: {data.get('name')!r}; a campaign's folder has its name, expected {name!r}")
         if "measure" in data:
             _check_stages(f"{CAMPAIGNS / name}/campaign.yaml", data["measure"])
         return data
@@ -113,6 +114,25 @@ class Plan:
 
     def csvs(self, name: str) -> list[str]:
         return [file for file in self.kept(name) if not file.endswith(".manifest.json")]
+
+
+def read_config(path: Path) -> dict:
+    """The configuration: which campaigns, which leads, preset, languages, address. Raises PlanError with file and field."""
+    try:
+        return check_config(path, read_yaml(path))
+    except FileNotFoundError:
+        raise PlanError(f"{path}: no such file; expected a YAML file with campaigns and lead") from None
+    except YamlError as error:
+        raise PlanError(str(error)) from None
+
+
+def check_config(path: Path, config: dict) -> dict:
+    """The configuration itself if it is one, also after options have changed it."""
+    try:
+        schema.check_document(path, config, "config")
+    except schema.SchemaError as error:
+        raise PlanError(str(error)) from None
+    return config
 
 
 def _check_stages(file: str, measure: object) -> None:

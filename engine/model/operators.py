@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from torch import Tensor
 
+from engine.model.clock import OperatorClock
 from kernels.registry import resolve
 
 NAMES = (
@@ -47,6 +48,7 @@ class Operators(SimpleNamespace):
     """One attribute an operator; looking them up again in the step loop would cost a dictionary walk a call."""
 
     @classmethod
-    def resolve(cls, tensor: Tensor) -> Operators:
-        """Callables for tensors that live where `tensor` lives; LookupError names what is missing."""
-        return cls(**{name: resolve(name, tensor) for name in NAMES})
+    def resolve(cls, tensor: Tensor, clock: OperatorClock | None = None) -> Operators:
+        """Callables for tensors that live where `tensor` lives, timed by `clock`; LookupError names what is missing."""
+        found = {name: resolve(name, tensor) for name in NAMES}
+        return cls(**({name: clock.wrap(name, operator) for name, operator in found.items()} if clock else found))

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def rewrite(folder: Path, file: str, change: Callable[[list[dict]], list[dict]]) -> None:
-    """Pass the rows of one CSV through `change` and write it with a manifest that fits."""
+def rewrite(folder: Path, file: str, change: Callable[[list[dict]], list[dict]], without: tuple[str, ...] = ()) -> None:
+    """Pass the rows of one CSV through `change` and write it, some columns left out, with a manifest that fits."""
     path = folder / file
     reader = csv.DictReader(io.StringIO(path.read_text("utf8")))
     rows = change(list(reader))
     text = io.StringIO()
-    writer = csv.DictWriter(text, reader.fieldnames, lineterminator="\n")
+    header = [name for name in reader.fieldnames if name not in without]
+    writer = csv.DictWriter(text, header, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
     path.write_text(text.getvalue(), "utf8")

@@ -83,13 +83,13 @@ def test_bits_of_the_trained_model(shipped):
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
-def test_threads_share_the_work_and_not_the_bits(tiny, tiny_experts):
-    ids = prompts(3, shortest=12)
-    for weights in (tiny, tiny_experts):
-        with fused(weights, "dspark", 7) as engine:
-            expected = window_logits(engine, ids, 8, 3)
-        with fused(weights, "dspark", 7, threads=2) as engine:
-            assert torch.equal(window_logits(engine, ids, 8, 3), expected)
+@pytest.mark.parametrize("model", ["tiny", pytest.param("tiny_experts", marks=pytest.mark.slow)])
+def test_threads_share_the_work_and_not_the_bits(model, request):
+    weights, ids = request.getfixturevalue(model), prompts(3, shortest=12)
+    with fused(weights, "dspark", 7) as engine:
+        expected = window_logits(engine, ids, 8, 3)
+    with fused(weights, "dspark", 7, threads=2) as engine:
+        assert torch.equal(window_logits(engine, ids, 8, 3), expected)
     torch.set_num_threads(1)
 
 

@@ -34,7 +34,7 @@ class House:
 def house(tmp_path_factory):
     root = tmp_path_factory.mktemp("content")
     folder = root / "workflow/campaigns/local"
-    write_campaign(folder, Physics(), Cells(repeats=2, prompts=2, osl=24))
+    write_campaign(folder, Physics(), Cells(repeats=2, prompts=2, osl=24), name="local")
     values = Derivation(load.load(folder)).values()
     draw(values, root / "build/local/figures")
     yield House(root, values)

@@ -16,7 +16,7 @@ def house(tmp_path, monkeypatch):
     """A workspace that the command takes for the repository."""
     space = Workspace.make(tmp_path / "house")
     config = space.root / "workflow/config.yaml"
-    config.write_text(yaml.safe_dump({"campaigns": ["local"], "lead": "local"}))
+    config.write_text(yaml.safe_dump({"campaigns": ["local"], "lead": "local", "preset": "quick", "languages": ["en", "zh"]}))
     monkeypatch.setattr(command, "ROOT", space.root)
     monkeypatch.setattr(command, "TEMPLATES", space.root / "templates")
     return space

@@ -23,7 +23,7 @@ TITLES = {"en": "Yesterday", "zh": "昨天"}
 @pytest.fixture
 def plan(tmp_path) -> Plan:
     folder = tmp_path / CAMPAIGNS / "local"
-    write_campaign(folder)
+    write_campaign(folder, name="local")
     shutil.copy(ROOT / CAMPAIGNS / "local/campaign.yaml", folder / "campaign.yaml")
     stages = sorted({stage.name for stage in Plan(("local",), "local", tmp_path).stages("local")} & measured_stages(folder))
     definition = yaml.safe_load((folder / "campaign.yaml").read_text("utf8"))

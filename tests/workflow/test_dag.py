@@ -153,7 +153,7 @@ def test_a_bad_campaign_file_ends_in_one_line_that_names_it(built: Copy, text, s
 def test_an_archived_campaign_alone_is_built_as_the_command_line_says(tmp_path):
     copy = copy_repository(tmp_path)
     past = copy.root / "workflow/campaigns/past"
-    write_campaign(past)
+    write_campaign(past, name="past")
     (past / "campaign.yaml").write_text("name: past\ntitle: {en: Past, zh: 过去}\nbackend: embedded\n", "utf8")
     copy.build("--config", "campaigns=[past]", "lead=past", "site_url=https://example.org/r/")
     assert copy.measured() == []

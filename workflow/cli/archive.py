@@ -6,12 +6,10 @@ import argparse
 import json
 import re
 
-import yaml
-
 from workflow.archive import archive
 from workflow.cli import BadInput
 from workflow.derive.schema import SchemaError
-from workflow.plan import CAMPAIGNS, ROOT, Plan, PlanError
+from workflow.plan import CAMPAIGNS, ROOT, Plan, PlanError, read_config
 
 HELP = "turn the measured rows of a live campaign into an archived campaign"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -32,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_name(arguments.name)
     titles = {"en": arguments.title_en or arguments.name, "zh": arguments.title_zh or arguments.name}
     try:
-        plan = Plan.from_config(yaml.safe_load((ROOT / "workflow/config.yaml").read_text("utf8")))
+        plan = Plan.from_config(read_config(ROOT / "workflow/config.yaml"))
         files = archive(plan, arguments.campaign, arguments.name, titles, arguments.hardware)
     except (PlanError, SchemaError, OSError) as error:
         raise BadInput(str(error)) from None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import yaml
-
 from workflow.cli import BadInput
+from workflow.derive import load
+from workflow.derive.schema import SchemaError
 from workflow.derive.values import Values
+from workflow.plan import BUILD, CAMPAIGNS, ROOT, PlanError, read_config
 
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +20,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def folder_of(arguments: argparse.Namespace) -> Path:
     """Folder of the campaign's CSVs."""
-    name = arguments.campaign or yaml.safe_load((ROOT / "workflow/config.yaml").read_text("utf8"))["lead"]
-    folder = Path(name) if Path(name).is_dir() else ROOT / "workflow/campaigns" / name
+    name = arguments.campaign or lead()
+    folder = Path(name) if Path(name).is_dir() else ROOT / CAMPAIGNS / name
     if not (folder / "campaign.yaml").is_file():
         raise BadInput(f"--campaign {name}: no campaign.yaml in {folder}")
     return folder
@@ -30,9 +30,27 @@ def folder_of(arguments: argparse.Namespace) -> Path:
 def values_path(arguments: argparse.Namespace) -> Path:
     if arguments.values:
         return arguments.values
-    folder = folder_of(arguments)
-    name = yaml.safe_load((folder / "campaign.yaml").read_text("utf8"))["name"]
-    return ROOT / "workflow/build" / name / "values.json"
+    try:
+        name = load.read_definition(folder_of(arguments))["name"]
+    except SchemaError as error:
+        raise BadInput(str(error)) from None
+    return ROOT / BUILD / name / "values.json"
+
+
+def lead() -> str:
+    """The campaign that leads the site, by the configuration."""
+    try:
+        return read_config(ROOT / "workflow/config.yaml")["lead"]
+    except PlanError as error:
+        raise BadInput(str(error)) from None
+
+
+def measured(arguments: argparse.Namespace) -> load.Campaign:
+    """The rows of the campaign. Raises BadInput with file, row and column."""
+    try:
+        return load.load(folder_of(arguments))
+    except SchemaError as error:
+        raise BadInput(str(error)) from None
 
 
 def load_values(path: Path) -> Values:

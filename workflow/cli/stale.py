@@ -6,10 +6,8 @@ import argparse
 import json
 import sys
 
-import yaml
-
 from workflow.cli import BadInput
-from workflow.plan import ROOT, Plan, PlanError
+from workflow.plan import ROOT, Plan, PlanError, read_config
 from workflow.stale import fingerprint_now, stale_stages
 
 HELP = "list the measuring rules whose rows were measured with other code"
@@ -23,8 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     try:
-        config = yaml.safe_load((ROOT / "workflow/config.yaml").read_text("utf8"))
-        found = stale_stages(Plan.from_config(config), fingerprint_now(ROOT))
+        found = stale_stages(Plan.from_config(read_config(ROOT / "workflow/config.yaml")), fingerprint_now(ROOT))
     except (PlanError, OSError) as error:
         raise BadInput(str(error)) from None
     if arguments.json:

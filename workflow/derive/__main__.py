@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections import Counter
 from pathlib import Path
 
 from workflow.derive import load, registry, schema
 from workflow.derive.evaluate import Derivation
+from workflow.derive.output import OutputError, write_together
 from workflow.derive.thresholds import THRESHOLDS, thresholds_digest
 from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
@@ -29,16 +29,12 @@ def derive(folder: Path, mutation: Path | None = None) -> Values:
 def write(values: Values, out: Path) -> None:
     """Write values.json and claims.json, both or neither, after checking them against their schemas."""
     documents = {"values": values.to_json(), "claims": {"schema": SCHEMA, "campaign": values.campaign, "claims": values.claims_json()}}
-    out.mkdir(parents=True, exist_ok=True)
-    parts = []
+    texts = {}
     for name, document in documents.items():
         path = out / f"{name}.json"
         schema.check_document(path, document, name)
-        part = out / f".{name}.json.part"
-        part.write_text(json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n", "utf8")
-        parts.append((part, path))
-    for part, path in parts:
-        os.replace(part, path)
+        texts[path] = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+    write_together(texts)
 
 
 def listing() -> str:
@@ -86,7 +82,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         values = derive(arguments.campaign, arguments.out / "mutation.json")
         write(values, arguments.out)
-    except (schema.SchemaError, UnitError) as error:
+    except (schema.SchemaError, OutputError, UnitError) as error:
         print(f"derive: {error}", file=sys.stderr)
         return 2
     print(summary(values))

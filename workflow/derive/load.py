@@ -7,13 +7,15 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from workflow.derive import schema
 from workflow.derive.schema import SchemaError
+from workflow.yaml_file import YamlError, read_yaml
 
-FAMILIES = ("window", "isl", "concurrency", "search")
-"""One measuring command each: its points, request rows and step rows."""
+CAMPAIGNS = "campaigns"
+"""Name of the folder whose folders are named like the campaign in them."""
+FIRST = ("window", "isl", "concurrency", "search")
+"""Families in the order in which the report speaks of them; others follow by name."""
 JOINED = ("stage", "label", "lane", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
 """Columns that request and step rows take from the point of their run_id."""
 
@@ -93,13 +95,17 @@ class Campaign:
     @cached_property
     def commands(self) -> dict[str, dict]:
         """One manifest a measuring command (family), the points' own."""
-        found = {family: self.manifests.get(file_name("points", family)) for family in FAMILIES}
-        return {family: manifest for family, manifest in found.items() if manifest}
+        return {family: self.manifests[file_name("points", family)] for family in self.families}
+
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        """One measuring command each: its points, request rows and step rows."""
+        return families_of(self.tables)
 
     def with_table(self, table: Table) -> Campaign:
         """A copy with one table exchanged and the rows that depend on it joined again."""
         family = {table.file} if table.kind != "points" else set(family_files(table.file))
-        points = file_name("points", table.file.removesuffix(".csv").split("_", 1)[-1])
+        points = file_name("points", family_of(table.file))
         tables = {name: strip(t) for name, t in self.tables.items() if name in family or name == points} | {table.file: strip(table)}
         return replace(self, tables=self.tables | join(tables))
 
@@ -115,8 +121,19 @@ def file_name(kind: str, family: str) -> str:
 
 def family_files(file: str) -> list[str]:
     """Files that one measuring command's points belong to: its points, request rows and step rows."""
-    family = next((name for name in FAMILIES if file_name("points", name) == file), "")
-    return [file_name(kind, family) for kind in ("points", "requests", "steps")] if family else [file]
+    family = family_of(file)
+    return [file_name(kind, family) for kind in ("points", "requests", "steps")] if file_name("points", family) == file else [file]
+
+
+def family_of(file: str) -> str:
+    """`window` for sweep_window.csv, requests_window.csv and steps_window.csv."""
+    return file.removesuffix(".csv").split("_", 1)[-1]
+
+
+def families_of(tables: dict[str, Table]) -> tuple[str, ...]:
+    """Families with points."""
+    found = {family_of(file) for file, table in tables.items() if table.kind == "points"}
+    return (*(family for family in FIRST if family in found), *sorted(found - set(FIRST)))
 
 
 def read_table(path: Path) -> Table:
@@ -140,12 +157,10 @@ def spread(points: Table, column: str, index: list[int]) -> tuple[str, ...]:
 def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
     """Give request and step rows the columns of their point. Raises SchemaError on a run_id that no point has."""
     joined = dict(tables)
-    for family in FAMILIES:
-        points = tables.get(file_name("points", family))
-        for kind in ("requests", "steps"):
-            rows = tables.get(file_name(kind, family))
-            if rows is None:
-                continue
+    for rows in tables.values():
+        if rows.kind in ("requests", "steps"):
+            family = family_of(rows.file)
+            points = tables.get(file_name("points", family))
             if points is None:
                 raise SchemaError(f"{folder / rows.file}: its points are missing; expected {file_name('points', family)} beside it")
             place = {run_id: i for i, run_id in enumerate(points.columns["run_id"])}
@@ -167,19 +182,55 @@ def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
 def load(folder: Path | str) -> Campaign:
     """Read and validate a campaign folder. Raises SchemaError with file, line and column."""
     folder = Path(folder)
-    definition_path = folder / "campaign.yaml"
-    try:
-        definition = yaml.safe_load(definition_path.read_text("utf8"))
-    except FileNotFoundError:
-        raise SchemaError(f"{definition_path}: no such file; --campaign wants a folder with campaign.yaml and CSVs") from None
-    except UnicodeDecodeError as error:
-        raise SchemaError(f"{definition_path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
-    except yaml.YAMLError as error:
-        raise SchemaError(f"{definition_path}: not YAML: {' '.join(str(error).split())}") from None
-    schema.check_document(definition_path, definition, "campaign")
+    definition = read_definition(folder)
+    measured_as = definition.get("measured_as", definition["name"])
     tables, manifests = {}, {}
     for path in sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")]):
         table = read_table(path)
+        if table.file in tables:
+            raise SchemaError(f"{path}: {table.file} stands beside it; keep one of the two")
         tables[table.file] = table
         manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table))
-    return Campaign(definition["name"], folder, definition, join(tables, folder), manifests)
+        check_name(path, table, manifests[table.file], measured_as)
+    joined = join(tables, folder)
+    for table in joined.values():
+        check_embedded(folder / table.file, table, joined)
+    return Campaign(definition["name"], folder, definition, joined, manifests)
+
+
+def read_definition(folder: Path) -> dict:
+    """campaign.yaml of a folder. Raises SchemaError."""
+    path = folder / "campaign.yaml"
+    try:
+        definition = read_yaml(path)
+    except FileNotFoundError:
+        raise SchemaError(f"{path}: no such file; --campaign wants a folder with campaign.yaml and CSVs") from None
+    except YamlError as error:
+        raise SchemaError(str(error)) from None
+    schema.check_document(path, definition, "campaign")
+    home = folder.absolute()
+    if home.parent.name == CAMPAIGNS and home.name != definition["name"]:
+        raise SchemaError(f"{path}: name: {definition['name']!r}, but the folder is {home.name!r}; a campaign's folder has its name")
+    if "measure" in definition and definition.get("measured_as", definition["name"]) != definition["name"]:
+        raise SchemaError(f"{path}: measured_as: {definition['measured_as']!r}, but a live campaign is measured as {definition['name']!r}")
+    return definition
+
+
+def check_name(path: Path, table: Table, manifest: dict, name: str) -> None:
+    """Rows and manifest say under which name they were measured: the campaign's, or what an archived one declares as `measured_as`."""
+    right = f"expected {name!r}, or in campaign.yaml `measured_as:` the name under which an archived campaign was measured"
+    if manifest["campaign"] != name:
+        raise SchemaError(f"{schema.manifest_path(path)}: campaign: {manifest['campaign']!r}; {right}")
+    for line, cell in zip(table.lines, table.columns.get("campaign", ())):
+        if cell != name:
+            raise SchemaError(f"{path}: line {line}, column campaign: {cell!r}; {right}")
+
+
+def check_embedded(path: Path, table: Table, tables: dict[str, Table]) -> None:
+    """The embedded engine writes more columns than a foreign server can: refuse a file of it that lost one."""
+    points = tables.get(file_name("points", family_of(table.file)))
+    if points is None or "embedded" not in points.columns["backend"]:
+        return
+    for name in schema.schema(table.kind).get("required_embedded", ()):
+        if name not in table.columns:
+            raise SchemaError(f"{path}: line 1: column {name!r} is missing; files of the embedded engine have it")

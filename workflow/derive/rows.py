@@ -49,6 +49,7 @@ class Rows:
 
     def read(self, column: str) -> np.ndarray:
         """The numbers of one column [rows]. Raises Missing on an empty cell."""
+        self._has(column)
         values = self.table.numbers(column)[self.index]
         if not np.all(np.isfinite(values)):
             line = self.table.lines[self.index[np.flatnonzero(~np.isfinite(values))[0]]]
@@ -58,9 +59,14 @@ class Rows:
 
     def texts(self, column: str) -> list[str]:
         """The texts of one column [rows]."""
+        self._has(column)
         self._trace(column)
-        cells = self.table.columns.get(column, ("",) * len(self.table))
+        cells = self.table.columns[column]
         return [cells[i] for i in self.index]
+
+    def _has(self, column: str) -> None:
+        if column.partition("[")[0] not in self.table.columns:
+            raise Missing(f"{self.table.file} has no column {column.partition('[')[0]}")
 
     def unit(self, column: str) -> str:
         return units.COLUMNS[self.table.kind].get(column.partition("[")[0], "")

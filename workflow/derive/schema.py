@@ -19,6 +19,8 @@ import re
 import zlib
 from pathlib import Path
 
+from workflow.derive.predicate import Compiler, NotCompiled, Predicate
+
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
 KINDS = ("points", "requests", "steps", "trace", "noise", "gate")
 
@@ -52,6 +54,10 @@ def read_bytes(path: Path) -> bytes:
         data = path.read_bytes()
     except FileNotFoundError:
         raise SchemaError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise SchemaError(f"{path}: is a folder; expected a CSV file") from None
+    except OSError as error:
+        raise SchemaError(f"{path}: cannot be read: {error.strerror}") from None
     if not path.name.endswith(".gz"):
         return data
     try:
@@ -66,6 +72,8 @@ def read_rows(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
         text = read_bytes(path).decode("utf8")
     except UnicodeDecodeError as error:
         raise SchemaError(f"{path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
+    if "\0" in text:
+        raise SchemaError(f"{path}: line {text[: text.index(chr(0))].count(chr(10)) + 1}: a NUL character; expected text")
     reader = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(reader)
@@ -116,6 +124,19 @@ def describe(rule: dict) -> str:
     return text + (" or nothing" if "null" in types else "")
 
 
+NUMERAL = {
+    "integer": re.compile(r"-?[0-9]+").fullmatch,
+    "number": re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?").fullmatch,
+}
+"""How a number is written. Python would read more: `1_0`, full-width digits, a leading space, a plus sign."""
+
+
+@functools.cache
+def pattern(text: str):
+    """Search of a schema's pattern; unlike Python's, its `$` does not match before a line end."""
+    return re.compile(text.removesuffix("$") + r"\Z" if text.endswith("$") else text).search
+
+
 def allowed(text: str, rule: dict) -> bool:
     """Whether one cell satisfies its column's rule. An empty cell is null."""
     types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
@@ -124,13 +145,10 @@ def allowed(text: str, rule: dict) -> bool:
     if "enum" in rule:
         return text in (str(value) for value in rule["enum"] if value is not None)
     for kind in types:
-        if kind == "string" and len(text) >= rule.get("minLength", 0) and ("pattern" not in rule or re.search(rule["pattern"], text)):
+        if kind == "string" and len(text) >= rule.get("minLength", 0) and ("pattern" not in rule or pattern(rule["pattern"])(text)):
             return True
-        if kind in ("integer", "number"):
-            try:
-                number = int(text) if kind == "integer" else float(text)
-            except ValueError:
-                continue
+        if kind in NUMERAL and NUMERAL[kind](text):
+            number = float(text)
             if (
                 math.isfinite(number)
                 and rule.get("minimum", -math.inf) <= number <= rule.get("maximum", math.inf)
@@ -180,13 +198,42 @@ def manifest_path(csv_path: Path) -> Path:
 
 def read_json(path: Path) -> dict:
     try:
-        return json.loads(path.read_text("utf8"), parse_constant=lambda word: math.nan)
+        return json.loads(path.read_text("utf8"), parse_constant=lambda word: math.nan, object_pairs_hook=once)
     except FileNotFoundError:
         raise SchemaError(f"{path}: no such file; every measured CSV has its manifest beside it") from None
+    except IsADirectoryError:
+        raise SchemaError(f"{path}: is a folder; expected a JSON file") from None
+    except OSError as error:
+        raise SchemaError(f"{path}: cannot be read: {error.strerror}") from None
+    except TwiceError as error:
+        raise SchemaError(f"{path}: {error}") from None
     except json.JSONDecodeError as error:
         raise SchemaError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise SchemaError(f"{path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
+
+
+class TwiceError(ValueError):
+    """A key that stands twice in one JSON object."""
+
+
+def once(pairs: list[tuple[str, object]]) -> dict:
+    """A JSON object of its pairs."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise TwiceError(f"key {next(name for name in names if names.count(name) > 1)!r} stands twice; keep one of the two")
+    return found
+
+
+@functools.cache
+def compiled(name: str) -> Predicate | None:
+    """The schema as one function; None when it has a keyword that is not compiled."""
+    documents = {f"{each}.schema.json": schema(each) for each in dict.fromkeys((name, "values", "claims"))}
+    try:
+        return Compiler(documents).document(f"{name}.schema.json")
+    except NotCompiled:
+        return None
 
 
 @functools.cache
@@ -202,11 +249,17 @@ def validator(name: str):
 
 
 def check_document(path: Path, data: dict, name: str) -> None:
-    """Raise SchemaError naming the field of a JSON document that its schema forbids."""
+    """Raise SchemaError naming the field of a JSON or YAML document that its schema forbids, and what the schema says it is."""
+    holds = compiled(name)
+    if holds is not None and holds(data):
+        return
     error = next(iter(validator(name).iter_errors(data)), None)
     if error is not None:
-        where = ".".join(str(part) for part in error.absolute_path) or "the document"
-        raise SchemaError(f"{path}: {where}: {error.message[:200]}")
+        where = ".".join(map(str, error.absolute_path)) or "the document"
+        wanted = error.schema.get("description", "") if isinstance(error.schema, dict) and error.absolute_path else ""
+        raise SchemaError(f"{path}: {where}: {' '.join(error.message.split())[:200]}" + (f"; expected: {wanted}" if wanted else ""))
+    if holds is not None:
+        raise SchemaError(f"{path}: breaks workflow/schemas/{name}.schema.json")
 
 
 def validate_manifest(path: Path | str, csv_path: Path | str, rows: int | None = None) -> dict:
@@ -216,6 +269,10 @@ def validate_manifest(path: Path | str, csv_path: Path | str, rows: int | None =
         csv_path = csv_path.with_name(csv_path.name + ".gz")
     data = read_json(path)
     check_document(path, data, "manifest")
+    expected = {"file": csv_path.name.removesuffix(".gz"), "kind": kind_of(csv_path)}
+    for name, value in expected.items():
+        if data[name] != value:
+            raise SchemaError(f"{path}: {name}: {data[name]!r}, but it stands beside {csv_path.name}; expected {value!r}")
     content = read_bytes(csv_path)
     digest = hashlib.sha256(content).hexdigest()
     if digest != data["sha256"]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workflow.derive.load import Table
+from workflow.derive.load import Table, family_of
 
 BOOTS_SHOWN = 6
 """Places kept for the value of single boots in every sample."""
@@ -114,7 +114,7 @@ class Resampling:
         unit = np.fromiter((number.setdefault(key, len(number)) for key in zip(*columns)), int, len(table))
         names = tuple(number)
         matrix = np.ones((self.size, len(names)))
-        family = family_of(table)
+        family = family_of(table.file)  # points, request and step rows share their draws
         for stage in sorted({name[0] for name in names}):
             boots = sorted({name[1] for name in names if name[0] == stage}, key=lambda text: (len(text), text))
             drawn = self.of_boots(family, stage, boots)
@@ -136,11 +136,6 @@ class Resampling:
             for place, (stage, _, *rest) in enumerate(names):
                 matrix[1 + self.boots_shown :, place] *= draws[(stage, *rest)]
         return Weights(matrix, unit, names, bits)
-
-
-def family_of(table: Table) -> str:
-    """`window` for sweep_window.csv, requests_window.csv and steps_window.csv, so that they share their draws."""
-    return table.file.removesuffix(".csv").split("_", 1)[-1]
 
 
 def interval(values: np.ndarray, level: float, shown: int = BOOTS_SHOWN) -> tuple[float, float] | None:

@@ -6,14 +6,14 @@ import functools
 import hashlib
 from pathlib import Path
 
-import yaml
+from workflow.yaml_file import read_yaml
 
 THRESHOLDS = Path(__file__).with_name("thresholds.yaml")
 
 
 @functools.lru_cache(maxsize=1)
 def read_thresholds() -> dict:
-    return yaml.safe_load(THRESHOLDS.read_text("utf8"))
+    return read_yaml(THRESHOLDS)
 
 
 def thresholds_digest() -> str:

@@ -10,13 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-import yaml
-
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
 from workflow.page.site import build, write
 from workflow.page.words import TEMPLATES
-from workflow.plan import ROOT, Plan, PlanError
+from workflow.plan import ROOT, Plan, PlanError, check_config, read_config
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -41,19 +39,17 @@ def arguments() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     options = arguments().parse_args(argv)
     try:
-        config = yaml.safe_load(options.config.read_text("utf8"))
-        if not isinstance(config, dict) or not {"campaigns", "lead"} <= set(config):
-            raise PlanError(f"{options.config}: expected a mapping with campaigns and lead")
+        config = read_config(options.config)
         if options.campaign:
             config = {**config, "campaigns": options.campaign, "lead": options.campaign[0]}
         config |= {name: given for name, given in (("lead", options.lead), ("site_url", options.site_url)) if given is not None}
-        plan = Plan.from_config(config, ROOT)
+        plan = Plan.from_config(check_config(options.config, config), ROOT)
         if options.list:
             print("\n".join(site_files(plan, str(options.site))))
             return 0
         start = time.perf_counter()
         result = build(plan, options.build, TEMPLATES, config.get("site_url") or "")
-    except (PageError, PlanError, ValueError, OSError, yaml.YAMLError) as error:
+    except (PageError, PlanError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for line in result.log:

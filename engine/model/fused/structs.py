@@ -79,7 +79,7 @@ def library(path: Path) -> ctypes.CDLL:
     lib.fused_commit.restype = None
     lib.fused_commit.argtypes = (POINTER(ModelStruct), POINTER(CallStruct), c_void_p)
     lib.fused_linear.restype = None
-    lib.fused_linear.argtypes = (POINTER(LinearStruct), c_void_p, c_void_p, c_int32)
+    lib.fused_linear.argtypes = (POINTER(LinearStruct), c_void_p, c_void_p, c_int32, c_void_p)
     for which, struct in enumerate((LayerStruct, ModelStruct, CallStruct)):
         if lib.fused_size_of(which) != ctypes.sizeof(struct):
             raise RuntimeError(f"{path}: {struct.__name__} has {ctypes.sizeof(struct)} bytes here, {lib.fused_size_of(which)} there")

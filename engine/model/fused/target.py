@@ -74,8 +74,7 @@ class FusedTarget(Target):
             self._call.touched = self._touched.ctypes.data
 
     @property
-    def packed_bytes(self) -> int:
-        """The second copy of the weights, in the layout of the tiles."""
+    def repacked_bytes(self) -> int:
         return self._structs.packed.bytes
 
     def _bind(self) -> None:
@@ -141,7 +140,7 @@ class FusedTarget(Target):
             "fused_verify": "serial" if self.serial else "shared",
             "compiler": self.build.compiler,
             "isa": self.isa,
-            "fused_weights_bytes": self.packed_bytes,
+            "fused_weights_bytes": self.repacked_bytes,
             "fused_row_invariance": {"ok": all(outcome.values()), "shapes": [[n, k, ok] for (n, k), ok in outcome.items()]},
         }
 
@@ -173,8 +172,8 @@ class FusedTarget(Target):
 
             def project(rows: Tensor) -> Tensor:
                 rows = rows.contiguous()
-                out = torch.empty(rows.shape[0], n)
-                self.lib.fused_linear(byref(struct), rows.data_ptr(), out.data_ptr(), rows.shape[0])
+                out, scratch = torch.empty(rows.shape[0], n), torch.empty(rows.shape[0], k)
+                self.lib.fused_linear(byref(struct), rows.data_ptr(), out.data_ptr(), rows.shape[0], scratch.data_ptr())
                 return out
 
             alone = torch.cat([project(x[i : i + 1]) for i in range(SELF_TEST_ROWS)])

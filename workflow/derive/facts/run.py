@@ -1,6 +1,5 @@
 """The measuring run as a whole: when, how long, how much."""
 
-from workflow.derive.load import FAMILIES
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
@@ -16,10 +15,9 @@ def latest(read) -> str:
 
 def measured(read):
     """Families with points."""
-    found = [family for family in FAMILIES if read.campaign.find("points", family) is not None]
-    if not found:
+    if not read.campaign.families:
         raise Missing("this campaign has no points: neither search.csv nor sweep_*.csv")
-    return found
+    return read.campaign.families
 
 
 def all_points(read, family):

@@ -9,13 +9,13 @@ int64_t up(int64_t n) { return (n + BLOCK - 1) / BLOCK * BLOCK; }
 
 // Scratch of one forward, carved from one allocation; with base null it only counts.
 struct Work {
-    float *x, *wide, *fg, *back, *weights, *scores;
+    float *x, *wide, *fg, *back, *weights, *scores, *inputs;
     uint16_t *h, *a, *picked;
     int32_t* experts;
-    int ld_wide, ld_fg, ld_half, room;
+    int ld_wide, ld_fg, ld_half, room, rows;
     int64_t floats;
 
-    Work(const Model& m, int rows, int room, int threads, float* base) : room(room) {
+    Work(const Model& m, int rows, int room, int threads, float* base) : room(room), rows(rows) {
         const int64_t widest = 4 * m.inner + 2 * m.rank + BLOCK, mlp = 2 * m.ffn;
         ld_wide = up(widest > mlp ? widest : mlp) + BLOCK;
         ld_fg = up(2 * m.inner);
@@ -36,6 +36,7 @@ struct Work {
         h = (uint16_t*)take((int64_t)rows * ld_half / 2);
         a = (uint16_t*)take((int64_t)rows * ld_half / 2);
         picked = (uint16_t*)take((int64_t)rows * m.hidden / 2);
+        inputs = take((int64_t)threads * rows * ld_half);
         scores = take((int64_t)threads * GROUP_MAX * room);
         floats = at;
     }
@@ -136,6 +137,7 @@ void pass(const Team& team, const Model& m, const Call& c, const Work& w, int fi
 
 void run_team(const Model& m, const Call& c, Team team) {
     const Work w(m, c.rows * (c.serial ? 1 : c.width), score_room(c), team.size, c.work);
+    team.wide = w.inputs + (int64_t)team.id * w.rows * w.ld_half;
     if (!c.serial) return pass(team, m, c, w, 0, c.width);
     for (int t = 0; t < c.width; t++) pass(team, m, c, w, t, 1);
 }
@@ -146,7 +148,7 @@ extern "C" {
 
 // Which of the code paths this file was compiled to.
 const char* fused_isa() {
-#if defined(__AVX512BF16__)
+#if defined(FUSED_DOT)
     return "avx512_bf16";
 #elif defined(__AVX512F__)
     return "avx512f";
@@ -175,12 +177,12 @@ int64_t fused_work_floats(const Model* m, const Call* c) {
 }
 
 void fused_window(const Model* m, const Call* c) {
-    if (c->threads <= 1) return run_team(*m, *c, Team{0, 1, c->timers});
+    if (c->threads <= 1) return run_team(*m, *c, Team{0, 1, c->timers, nullptr});
 #if defined(_OPENMP)
 #pragma omp parallel num_threads(c->threads)
-    run_team(*m, *c, Team{omp_get_thread_num(), omp_get_num_threads(), c->timers});
+    run_team(*m, *c, Team{omp_get_thread_num(), omp_get_num_threads(), c->timers, nullptr});
 #else
-    run_team(*m, *c, Team{0, 1, c->timers});
+    run_team(*m, *c, Team{0, 1, c->timers, nullptr});
 #endif
 }
 
@@ -201,6 +203,9 @@ void fused_commit(const Model* m, const Call* c, const int64_t* steps) {
 }
 
 // x [rows, k] bfloat16 -> out [rows, n]: the linear alone, for the self-test and the bench.
-void fused_linear(const Linear* l, const uint16_t* x, float* out, int rows) { linear(Team{0, 1, nullptr}, *l, x, l->k, out, l->n, rows); }
+// `wide`: rows * k floats of scratch.
+void fused_linear(const Linear* l, const uint16_t* x, float* out, int rows, float* wide) {
+    linear(Team{0, 1, nullptr, wide}, *l, x, l->k, out, l->n, rows);
+}
 
 }  // extern "C"

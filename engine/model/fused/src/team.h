@@ -11,6 +11,7 @@ enum Class { LINEAR, LM_HEAD, KDA, ATTENTION, ELEMENTWISE, CLASSES };
 struct Team {
     int id, size;
     double* timers;  // [CLASSES] seconds, or null
+    float* wide;     // this thread's own: the rows of one linear in float32
 
     int first(int items) const { return (int64_t)items * id / size; }
     int last(int items) const { return (int64_t)items * (id + 1) / size; }
