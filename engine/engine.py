@@ -19,6 +19,7 @@ from engine.draft.lengths import LengthScheduler
 from engine.emission import StopStrings, end_of, record_logprobs
 from engine.memory.budget import Costs, Pools, check_machine, size_pools
 from engine.memory.kv_pool import KvPool
+from engine.memory.prefix_cache import PrefixCache
 from engine.memory.state_pool import StatePool
 from engine.memory.storage import renew
 from engine.model.checkpoint import Checkpoint
@@ -27,8 +28,10 @@ from engine.model.cost_only import weights_folder
 from engine.model.layers import PrefillSpan
 from engine.model.modes import make_target
 from engine.model.operators import Operators
+from engine.replay import replay
 from engine.round import Outcome, groups, proposed
-from engine.scheduler import Scheduler, Sequence, Turn
+from engine.scheduler import NewTokenRatio, Scheduler, Turn
+from engine.sequence import Sequence
 from engine.trace import RoundStamps, round_record
 from engine.types import Request, RequestRecord, StepRecord
 from engine.verify import accept, cap, pick
@@ -37,6 +40,8 @@ clock = time.perf_counter
 
 WARM_ROWS, WARM_TOKENS = 2, 512
 """Sizes of the pools that exist while the weights are loaded."""
+EXTRA_BUFFERS = 2
+"""State slots that strategy extra_buffer holds beside a request's own."""
 
 
 class Engine:
@@ -78,8 +83,10 @@ class Engine:
             check_machine(self.pools, config)
             self._carve(self.pools)
         self.gamma = gamma
+        self.cache = self._prefix_cache()
         self.scheduler = Scheduler(
-            self.kv, self.states, self.pools.cap, config.chunked_prefill_size, config.prefill_cut(model), gamma
+            self.kv, self.states, self.pools.cap, config.chunked_prefill_size, config.prefill_cut(model), gamma,
+            NewTokenRatio(config.schedule_conservativeness), self.cache, buffers=EXTRA_BUFFERS if config.radix_strategy == "extra_buffer" and self.cache else 0,
         )
         self._sequences: dict[str, Sequence] = {}
         self._finished: list[RequestRecord] = []
@@ -106,6 +113,15 @@ class Engine:
         self.states.carve(pools.state_slots, pools.cap)
         for rows in self.drafter.slot_tensors if self.drafter else ():
             renew(rows, (pools.state_slots + 1, *rows.shape[1:]))
+        self.states.companions = self.drafter.slot_tensors if self.drafter else ()
+
+    def _prefix_cache(self) -> PrefixCache | None:
+        config = self.config
+        if not config.radix_cache:
+            return None
+        block = math.lcm(config.page_size, config.prefill_cut(self.model))
+        lookahead = self.drafter.lookahead if self.drafter else 0
+        return PrefixCache(self.kv.allocator, self.states, config.page_size, block, lookahead, config.mamba_max_states_per_path)
 
     @property
     def effective_max_running_requests(self) -> int:
@@ -136,7 +152,7 @@ class Engine:
         if request.sampling.stop:
             sequence.stops = StopStrings(self._token_bytes, request.sampling.stop)
         self._sequences[request.request_id] = sequence
-        self.scheduler.waiting.append(sequence)
+        self.scheduler.submit(sequence)
 
     def _refusal(self, request: Request) -> str | None:
         ids, limit = request.prompt_ids, self.config.context_length
@@ -214,12 +230,14 @@ class Engine:
             raise RuntimeError(f"flush_cache: {len(self._sequences)} requests are being served; drain or abort them first")
         self._batch = None
         self.draft_totals.clear()
+        if self.cache:
+            self.cache.flush()
         if self.drafter:
             self.drafter.reset()
 
     def close(self) -> None:
         """Drop weights and pools; the engine cannot be used afterwards."""
-        for name in ("target", "drafter", "kv", "states", "scheduler", "_batch", "_source", "ops"):
+        for name in ("target", "drafter", "kv", "states", "scheduler", "cache", "_batch", "_source", "ops"):
             setattr(self, name, None)
         self._sequences.clear()
 
@@ -249,11 +267,13 @@ class Engine:
             return self._prefill(turn, start)
         if not self.scheduler.running:
             return None
+        if turn.retracted:
+            self._batch = None
         return self._round(turn, start) if self.drafter else self._decode(turn, start)
 
     def _round(self, turn: Turn, start: float) -> StepRecord:
         """The speculative round: draft from q, verify against p, keep the longest honest prefix, add the bonus."""
-        batch = self._running_batch()
+        batch = self._running_batch(turn)
         drafter, target, rule = self.drafter, self.target, self.config.accept_rule
         began = clock()
         verify_s = commit_s = 0.0
@@ -308,7 +328,7 @@ class Engine:
 
     def _decode(self, turn: Turn, start: float) -> StepRecord:
         """Plain decoding: the anchor of every running request, one position, one token."""
-        batch = self._running_batch()
+        batch = self._running_batch(turn)
         began = clock()
         logits, _ = self.target.window(batch.anchors[:, None], batch)
         decoded = clock()
@@ -324,9 +344,16 @@ class Engine:
         began = clock()
         positions = emitted = 0
         for sequence, count in turn.prefill:
+            if sequence.slot < 0:  # ended by a fault earlier in this turn
+                continue
             positions += count
-            logits = self._prefill_stretch(sequence, count)
-            if logits is not None:
+            logits = None
+            if sequence.length < sequence.isl:
+                logits = self._prefill_stretch(sequence, count)
+                self.scheduler.checkpoint(sequence)
+            else:
+                replay(self, sequence, count)
+            if sequence.length == sequence.known:
                 emitted += self._first_token(sequence, logits)
         done = clock()
         stamps = RoundStamps(began, draft_ms=0.0, verify_ms=1e3 * (done - began), commit_ms=0.0)
@@ -349,8 +376,14 @@ class Engine:
         sequence.length = end
         return logits
 
-    def _first_token(self, sequence: Sequence, logits: Tensor) -> int:
-        batch = self._make_batch([sequence])
+    def _first_token(self, sequence: Sequence, logits: Tensor | None) -> int:
+        """The known tokens are through: emit the token after the prompt, unless an earlier stay has."""
+        if sequence.record.token_ids:
+            sequence.anchor = sequence.record.token_ids[-1]
+            self.scheduler.start_decoding(sequence)
+            self._batch = None
+            return 0
+        batch = self.make_batch([sequence])
         logits = logits[None]
         token = pick(self.ops, logits, batch, batch.lengths).item()
         now = clock()
@@ -396,8 +429,6 @@ class Engine:
                 committed += c + 1
                 if sequence.request.trace:
                     sequence.record.trace.append(round_record(self.ops, place, c, given, outcome, stamps))
-        if self._batch is batch:
-            self._batch = self._moved(batch)
         return emitted, committed
 
     def _count_round(self, record: RequestRecord, drafts: int, accepted: int, trimmed: int) -> None:
@@ -439,24 +470,27 @@ class Engine:
         self._batch = None
 
     def _fail_non_finite(self, sequence: Sequence, now: float) -> None:
-        self.kv.scrub(sequence.pages)
+        self.kv.scrub(sequence.pages[sequence.shared :])
         self._finish(sequence, "error: the logits are not finite", now)
 
     # the batch
 
-    def _running_batch(self) -> Batch:
+    def _running_batch(self, turn: Turn) -> Batch:
         if self._batch is None:
-            self._batch = self._make_batch(self.scheduler.running)
+            self._batch = self.make_batch(self.scheduler.running)
+        else:
+            if turn.grown:
+                self._batch.block_table = block_table(self.scheduler.running)
+            self._moved(self._batch)
         return self._batch
 
-    def _make_batch(self, sequences: Rows[Sequence]) -> Batch:
+    def make_batch(self, sequences: Rows[Sequence]) -> Batch:
         """Tensors of the rows; everything but anchors, lengths and token slots lives until membership changes."""
-        pages = max(len(s.pages) for s in sequences)
         sampling = [s.request.sampling for s in sequences]
         greedy = [p.greedy for p in sampling]
         return Batch(
             slots=int64([s.slot for s in sequences]),
-            block_table=int64([s.pages + [0] * (pages - len(s.pages)) for s in sequences]),
+            block_table=block_table(sequences),
             page_size=self.kv.page_size,
             # top_k 1 is greedy whatever the temperature, so the drafter must not sample for it either
             temperature=torch.tensor([0.0 if g else p.temperature for g, p in zip(greedy, sampling)]),
@@ -472,10 +506,9 @@ class Engine:
             **self._position(sequences),
         )
 
-    def _moved(self, batch: Batch) -> Batch:
+    def _moved(self, batch: Batch) -> None:
         for name, value in self._position(self.scheduler.running).items():
             setattr(batch, name, value)
-        return batch
 
     def _position(self, sequences: Rows[Sequence]) -> dict[str, Tensor]:
         size, width = self.kv.page_size, self.gamma + 1
@@ -510,6 +543,7 @@ class Engine:
             state_usage=turn.state_usage,
             blocked_by=turn.blocked_by,
             operator_ms=self._operator_ms(),
+            retracted=turn.retracted,
         )
 
     def _operator_ms(self) -> dict[str, float] | None:
@@ -526,3 +560,9 @@ class Engine:
         from engine.facts import server_info  # keeps the step loop's file about the step loop
 
         return server_info(self)
+
+
+def block_table(sequences: Rows[Sequence]) -> Tensor:
+    """[b, P] page ids of each row, padded with 0."""
+    pages = max(len(s.pages) for s in sequences)
+    return int64([s.pages + [0] * (pages - len(s.pages)) for s in sequences])

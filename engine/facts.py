@@ -50,6 +50,7 @@ def server_info(engine: Engine) -> dict:
     """JSON-serialisable facts; sizes in bytes, capacities in tokens, slots or requests."""
     config, drafter, kv, states = engine.config, engine.drafter, engine.kv, engine.states
     draft_kv = sum(t.numel() * t.element_size() for t in (drafter.keys, drafter.values)) if drafter and drafter.kv_layers else 0
+    cache = engine.cache
     return {
         "lane": config.lane,
         "mode": config.mode,
@@ -77,6 +78,12 @@ def server_info(engine: Engine) -> dict:
         "radix_strategy": config.radix_strategy,
         "schedule_conservativeness": config.schedule_conservativeness,
         "mamba_ssm_dtype": config.mamba_ssm_dtype,
+        "prefix_cache": cache
+        and {
+            "block_tokens": cache.block, "cached_pages": cache.cached_pages, "checkpoints": len(cache.checkpoints), "lookups": cache.lookups,
+            "hits": cache.hits, "evicted_pages": cache.evicted_pages, "evicted_checkpoints": cache.evicted_checkpoints,
+        },
+        "new_token_ratio": engine.scheduler.ratio.value,
         "state_slots": states.slots,
         "state_slots_per_request": engine.pools.slots_per_request,
         "state_pool_bytes": states.bytes,

@@ -69,6 +69,10 @@ class RequestRecord:
     top_logprobs: list[list[tuple[int, float]]] = field(default_factory=list)
     """For each emitted token the likeliest ids with their logprobs, falling; ties by lower id."""
     trace: list[RoundRecord] = field(default_factory=list)
+    cached_tokens: int = 0
+    """Prompt tokens that the prefix cache gave at the first admission."""
+    retractions: int = 0
+    """Times the request lost its memory to older ones and was replayed."""
 
     @property
     def osl(self) -> int:
@@ -99,6 +103,8 @@ class StepRecord:
     state_usage: float
     """Share of the state slots in use, 0..1."""
     blocked_by: str = ""
-    """Why the head of the queue was not admitted: cap, state_slots, kv_pages, prefill_budget, or empty."""
+    """Why the head of the queue was not admitted: cap, state_slots, kv_pages, new_token_reserve, prefill_budget, or empty."""
     operator_ms: dict[str, float] | None = None
     """Wall time by operator class, in an instrumented boot only; its sum leaves out what happens between operators."""
+    retracted: int = 0
+    """Requests that lost their memory in this step; they wait to be replayed."""

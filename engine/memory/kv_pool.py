@@ -9,28 +9,56 @@ from engine.memory.storage import renew
 
 
 class PageAllocator:
-    """Which pages are free. A request gets its whole life's pages at admission.
+    """Which pages are free. Pages are handed out as tokens arrive.
 
-    Consecutive pages are preferred: attention reads such a run as one view instead of gathering it.
+    Consecutive pages are preferred: attention reads such a run as one view instead of gathering it. So a request
+    says how many pages it may want later, and these are left to it as long as others find room elsewhere.
     """
 
     def __init__(self, pages: int) -> None:
         self.pages = pages
         self._free = np.ones(pages, dtype=bool)
+        self._claimed = np.zeros(pages, dtype=bool)
+        self._claims: dict[object, slice] = {}
         self.free_count = pages
 
     @property
     def used_count(self) -> int:
         return self.pages - self.free_count
 
-    def allocate(self, count: int) -> list[int] | None:
-        """`count` page ids, or None when fewer are free. The lowest run that fits, else the lowest pages."""
+    def allocate(self, count: int, room: int = 0, owner: object = None) -> list[int] | None:
+        """`count` page ids, or None when fewer are free. The lowest run that fits, else the lowest pages.
+
+        `room` pages after a run are claimed for `owner`, where there is such a run: a wish, not a reservation.
+        """
         if count > self.free_count:
             return None
-        start = self._run(count)
-        chosen = np.arange(start, start + count) if start is not None else np.flatnonzero(self._free)[:count]
+        loose = self._free & ~self._claimed
+        if room and owner is not None and (start := _run(loose, count + room)) is not None:
+            chosen = np.arange(start, start + count)
+            self._claims[owner] = slice(start + count, start + count + room)
+            self._claimed[self._claims[owner]] = True
+        elif (start := _run(loose, count)) is not None or (start := _run(self._free, count)) is not None:
+            chosen = np.arange(start, start + count)
+        else:
+            chosen = np.concatenate([np.flatnonzero(loose), np.flatnonzero(self._free & self._claimed)])[:count]
+        return self._take(chosen)
+
+    def extend(self, last: int, count: int) -> list[int] | None:
+        """`count` more pages for a request whose last page is `last`: those that follow it where they are free."""
+        if self._free[last + 1 : last + 1 + count].sum() == count:
+            return self._take(np.arange(last + 1, last + 1 + count))
+        return self.allocate(count)
+
+    def unclaim(self, owner: object) -> None:
+        """The owner wants no more pages."""
+        claim = self._claims.pop(owner, None)
+        if claim is not None:
+            self._claimed[claim] = False
+
+    def _take(self, chosen: np.ndarray) -> list[int]:
         self._free[chosen] = False
-        self.free_count -= count
+        self.free_count -= len(chosen)
         return chosen.tolist()
 
     def release(self, pages: list[int]) -> None:
@@ -40,12 +68,13 @@ class PageAllocator:
         self._free[pages] = True
         self.free_count += len(pages)
 
-    def _run(self, count: int) -> int | None:
-        """First page of the lowest run of `count` free pages."""
-        edges = np.flatnonzero(np.diff(np.concatenate(([False], self._free, [False])).astype(np.int8)))
-        starts, ends = edges[::2], edges[1::2]
-        fitting = np.flatnonzero(ends - starts >= count)
-        return int(starts[fitting[0]]) if fitting.size else None
+
+def _run(mask: np.ndarray, count: int) -> int | None:
+    """First index of the lowest run of `count` true entries."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(np.int8)))
+    starts, ends = edges[::2], edges[1::2]
+    fitting = np.flatnonzero(ends - starts >= count)
+    return int(starts[fitting[0]]) if fitting.size else None
 
 
 class KvPool:

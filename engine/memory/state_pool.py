@@ -7,6 +7,8 @@ being able to stop anywhere.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -27,6 +29,8 @@ class StatePool:
         self.layers, self.heads, self.dim = layers, heads, dim
         self.kept, self.channels = config.conv_width - 1, 3 * config.inner_size
         self.window, self.dtype = window, dtype
+        self.companions: tuple[Tensor, ...] = ()
+        """What a drafter keeps by state slot, [slots + 1, ...] each."""
         self.temporal = torch.empty(0, dtype=dtype)
         self.conv = torch.empty(0, dtype=torch.bfloat16)
         self._temporal_scratch = torch.empty(0, dtype=dtype)
@@ -67,14 +71,25 @@ class StatePool:
     def bytes(self) -> int:
         return sum(t.numel() * t.element_size() for t in (self.temporal, self.conv, self._temporal_scratch))
 
-    def acquire(self) -> int | None:
-        """A slot with zero state, or None when all are taken."""
-        if not self._free:
-            return None
-        slot = self._free.pop()
-        self.temporal[:, slot].zero_()
-        self.conv[:, slot].zero_()
-        return slot
+    def take(self) -> int | None:
+        """A slot whose content is left as it is, for a copy to fill; None when all are taken."""
+        return self._free.pop() if self._free else None
+
+    def clear(self, slot: int) -> None:
+        """The state before the first token."""
+        for pool in (self.temporal, self.conv):
+            pool[:, slot].zero_()
+
+    def copy(self, source: int, target: int) -> None:
+        """Make `target` hold what `source` holds, the drafter's rows included."""
+        for pool in (self.temporal, self.conv):
+            pool[:, target].copy_(pool[:, source])
+        for rows in self.companions:
+            rows[target].copy_(rows[source])
+
+    def finite(self, slot: int) -> bool:
+        """Whether a state holds numbers only: NaN and infinities survive a sum."""
+        return math.isfinite(self.temporal[:, slot].sum(dtype=torch.float32).item())
 
     def release(self, slot: int) -> None:
         if slot in self._free:

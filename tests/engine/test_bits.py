@@ -25,11 +25,12 @@ def window_logits(engine, ids, width, rows):
             (_, count), = engine.scheduler.schedule(0.0).prefill
             engine._prefill_stretch(sequence, count)
             engine.scheduler.prefilling.remove(sequence)
+            sequence.pages += engine.kv.allocator.allocate(2)  # the tail is fed by hand, ahead of the scheduler
             group.append((sequence, prompt[-8:]))
         sequences = [sequence for sequence, _ in group]
         parts = []
         for at in range(0, 8, width):
-            batch = engine._make_batch(sequences)
+            batch = engine.make_batch(sequences)
             tokens = torch.tensor([tail[at : at + width] for _, tail in group])
             logits, _ = engine.target.window(tokens, batch)
             if width > 1:

@@ -78,6 +78,7 @@ def test_everything_comes_back(small_engine, script):
         held = engine.scheduler.prefilling + engine.scheduler.running
         assert engine.kv.allocator.used_count == sum(len(s.pages) for s in held)
         assert engine.states.slots - engine.states.free_count == len(held)
+        assert all(not s.pages for s in engine.scheduler.waiting)
     done = engine.pop_finished()
     while engine.has_work:
         engine.step()

@@ -232,7 +232,7 @@ def enumerate_law(engine, prompt, temperature, top_k) -> torch.Tensor:
         engine.scheduler.waiting.append(sequence)
         (_, count), = engine.scheduler.schedule(0.0).prefill
         logits = engine._prefill_stretch(sequence, count)
-        batch = engine._make_batch([sequence])
+        batch = engine.make_batch([sequence])
         law = target_law(engine.ops, logits[None, None], batch)[0, 0]
         engine.scheduler.remove(sequence)
         return law

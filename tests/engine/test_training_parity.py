@@ -52,7 +52,7 @@ def logits_both_ways(engine, ids, cut):
     rows = []
     for token in ids[cut:]:
         sequence.anchor = token
-        batch = engine._make_batch([sequence])
+        batch = engine.make_batch([sequence])
         rows.append(engine.target.window(batch.anchors[:, None], batch)[0][0, 0])
         sequence.length += 1
     engine.scheduler.remove(sequence)
