@@ -4,8 +4,9 @@ A random draw that fails in CI says nothing about the change under test. Run her
 `pytest --hypothesis-profile=search`.
 """
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, database=None)
-settings.register_profile("search", deadline=None, max_examples=5000)
+BUSY = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("default", **BUSY)
+settings.register_profile("ci", **BUSY, derandomize=True, database=None)
+settings.register_profile("search", **BUSY, max_examples=5000)

@@ -1,15 +1,10 @@
 import shutil
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from tests.data.synthetic import Physics, Plan, write_campaign
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
-
-# A busy machine is no reason for a property to fail.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
 
 SMALL = Plan(repeats=2, prompts=3, osl=24, isls=(64, 512, 4096), concurrencies=(1, 4, 16))
 

@@ -82,6 +82,7 @@ def copy_repository(target: Path) -> Copy:
     for name in ("sweep", "search", "gate"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
+    shutil.copy(ROOT / "engine" / "fingerprint.py", target / "engine" / "fingerprint.py")
     write_campaign(target / "prepared", name="local")
     return Copy(target)
 

@@ -20,10 +20,13 @@ from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
 
 
-def derive(folder: Path, mutation: Path | None = None) -> Values:
-    """All facts and claims of a campaign folder. `mutation`: where `soundings mutate` left its result. Raises SchemaError, UnitError."""
+def derive(folder: Path, mutation: Path | None = None, code: Path | None = None) -> Values:
+    """All facts and claims of a campaign folder. Raises SchemaError, UnitError.
+
+    `mutation`: where `soundings mutate` left its result. `code`: fingerprint of the code in the working tree (`python -m engine.fingerprint --out`).
+    """
     found = schema.read_json(mutation) if mutation is not None and mutation.is_file() else None
-    return Derivation(load.load(folder), mutation=found).values()
+    return Derivation(load.load(folder), mutation=found, code=schema.read_json(code) if code else None).values()
 
 
 def write(values: Values, out: Path) -> None:
@@ -69,6 +72,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.derive", description=__doc__.splitlines()[0])
     parser.add_argument("--campaign", type=Path, help="campaign folder: campaign.yaml, CSVs, manifests")
     parser.add_argument("--out", type=Path, help="folder for values.json and claims.json")
+    parser.add_argument("--code", type=Path, metavar="FILE", help="fingerprint of today's measuring code, to tell what other code measured")
     parser.add_argument("--list", action="store_true", help="print every key and claim, tab-separated: key, kind, unit, status, formula")
     arguments = parser.parse_args(argv)
     if arguments.list:
@@ -80,7 +84,7 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.campaign is None or arguments.out is None:
         parser.error("--campaign and --out are both needed (or --list)")
     try:
-        values = derive(arguments.campaign, arguments.out / "mutation.json")
+        values = derive(arguments.campaign, arguments.out / "mutation.json", arguments.code)
         write(values, arguments.out)
     except (schema.SchemaError, OutputError, UnitError) as error:
         print(f"derive: {error}", file=sys.stderr)

@@ -28,7 +28,14 @@ class Result:
 class Derivation:
     """Evaluates facts on demand, each once."""
 
-    def __init__(self, campaign: Campaign, resamples: int | None = None, thresholds: dict | None = None, mutation: dict | None = None):
+    def __init__(
+        self,
+        campaign: Campaign,
+        resamples: int | None = None,
+        thresholds: dict | None = None,
+        mutation: dict | None = None,
+        code: dict[str, str] | None = None,
+    ):
         import workflow.derive.claims
         import workflow.derive.facts  # noqa: F401  registers
 
@@ -36,6 +43,8 @@ class Derivation:
         self.thresholds = read_thresholds() if thresholds is None else thresholds
         self.mutation = mutation
         """Result of the last mutation run on these files, if there is one."""
+        self.code = code
+        """Today's fingerprint of the measuring code, for a campaign that could be measured again."""
         settings = self.thresholds["bootstrap"]
         self.level, self.min_requests = settings["level"], settings["min_requests"]
         self.resampling = Resampling(settings["resamples"] if resamples is None else resamples, settings["seed"])

@@ -1,10 +1,26 @@
 # CSVs -> facts and claims. Cheap rules declare their Python files as inputs: a module that is edited re-renders the page.
 
 
+# What the engine's code is today, as data: a live campaign whose rows came from other code says so on its page.
+rule fingerprint:
+    input:
+        sources("engine/**/*.py", "kernels/**/*.py"),
+    output:
+        "workflow/build/code.json",
+    log:
+        "workflow/build/logs/fingerprint.log",
+    resources:
+        mem_mb=500,
+        runtime=5,
+    shell:
+        "{PYTHON:q} -m engine.fingerprint --out {output:q} 2>&1 | tee {log:q}"
+
+
 rule derive:
     input:
         measured=lambda wildcards: PLAN.kept(wildcards.campaign),
         definition="workflow/campaigns/{campaign}/campaign.yaml",
+        engine=lambda wildcards: ["workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
         code=sources("workflow/derive/**/*.py", "workflow/derive/*.yaml", "workflow/schemas/*.json"),
     output:
         "workflow/build/{campaign}/values.json",
@@ -14,6 +30,8 @@ rule derive:
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        code=lambda wildcards, input: [f"--code={file}" for file in input.engine],
     shell:
-        "{PYTHON:q} -m workflow.derive --campaign workflow/campaigns/{wildcards.campaign}"
+        "{PYTHON:q} -m workflow.derive --campaign workflow/campaigns/{wildcards.campaign} {params.code:q}"
         " --out workflow/build/{wildcards.campaign} 2>&1 | tee {log:q}"

@@ -2,6 +2,7 @@
 
 from workflow.derive.facts import (  # noqa: F401
     accept,
+    code,
     division,
     dspark,
     isl,
