@@ -209,6 +209,8 @@ class EngineConfig:
     """(positions in a step, steps per second) for the length scheduler, positions rising; empty admits everything."""
     draft_prompt_kv: bool = True
     """Lane mtp: write the prompt into the head's own keys and values; False reproduces a known fault."""
+    enable_linear_replayssm_spec: bool = False
+    """Keep a window's inputs instead of its states, and run the accepted ones again at the commit."""
     allow_untrained_gamma: bool = False
     """Let γ exceed the block the drafter was trained for; the run is marked."""
     seed: int = 0
@@ -259,6 +261,8 @@ class EngineConfig:
             raise ConfigError(f"--verify-mode {self.verify_mode}: only lane dspark has a confidence head, this is {self.lane}")
         if self.lane != "mtp" and not self.draft_prompt_kv:
             raise ConfigError(f"--draft-prompt-kv off: only lane mtp has this fault, this is {self.lane}")
+        if self.enable_linear_replayssm_spec and (self.lane == "plain" or self.mode != "eager"):
+            raise ConfigError("--enable-linear-replayssm-spec: only a speculative lane in mode eager has window states to do without")
         places = [positions for positions, _ in self.sps_table]
         if places != sorted(set(places)) or any(p < 1 or not 0 < rate < float("inf") for p, rate in self.sps_table):
             raise ConfigError("--sps-table: needs rising position counts of at least 1, each with a finite rate above 0")

@@ -70,7 +70,9 @@ class Engine:
             self.kv = KvPool(
                 layers + (kind.kv_layers if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
             )
-            self.states = StatePool(model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype))
+            self.states = StatePool(
+                model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype), config.enable_linear_replayssm_spec
+            )
             taps = kind.taps(draft_config, model) if kind else ()
             self.target = make_target(config, model, source, self.ops, self.kv, self.states, taps)
             self.drafter: Drafter | None = (

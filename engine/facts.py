@@ -87,6 +87,8 @@ def server_info(engine: Engine) -> dict:
         "state_slots": states.slots,
         "state_slots_per_request": engine.pools.slots_per_request,
         "state_pool_bytes": states.bytes,
+        "state_bytes_per_window": states.bytes_per_window,
+        "enable_linear_replayssm_spec": config.enable_linear_replayssm_spec,
         "state_bytes_per_slot": states.bytes_per_slot,
         "max_total_num_tokens": kv.tokens,
         "page_size": kv.page_size,

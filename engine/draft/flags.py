@@ -18,6 +18,7 @@ def lane_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--accept-rule", default=default.accept_rule, metavar="R", help=f"for sampled requests, one of {', '.join(ACCEPT_RULES)} (default {default.accept_rule})")
     p.add_argument("--verify-mode", default=default.verify_mode, metavar="M", help=f"lane dspark: one of {', '.join(VERIFY_MODES)} (default {default.verify_mode})")
     p.add_argument("--sps-table", type=Path, default=None, metavar="F", help="JSON list of [positions in a step, steps per second] for the length scheduler (default: admit every draft)")
+    p.add_argument("--enable-linear-replayssm-spec", action="store_true", help="keep a window's inputs instead of its states and replay the accepted ones: less memory, more time")
     p.add_argument("--draft-prompt-kv", choices=("on", "off"), default="on", help="lane mtp: off leaves the prompt out of the head's keys and values (default on)")
 
 
@@ -32,6 +33,7 @@ def lane_settings(args: argparse.Namespace) -> dict:
         "accept_rule": args.accept_rule,
         "verify_mode": args.verify_mode,
         "sps_table": read_sps_table(args.sps_table) if args.sps_table else (),
+        "enable_linear_replayssm_spec": args.enable_linear_replayssm_spec,
         "draft_prompt_kv": args.draft_prompt_kv == "on",
     }
 

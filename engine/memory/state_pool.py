@@ -23,12 +23,17 @@ class StatePool:
     projections as they were; L KDA layers. The last slot belongs to nobody: rows that pad a batch may use it.
     """
 
-    def __init__(self, config: ModelConfig, slots: int, rows: int, window: int, dtype: torch.dtype = torch.float32) -> None:
-        """`window` = γ + 1 positions, or 0 for a lane that never speculates."""
+    def __init__(self, config: ModelConfig, slots: int, rows: int, window: int, dtype: torch.dtype = torch.float32, replay: bool = False) -> None:
+        """`window` = γ + 1 positions, or 0 for a lane that never speculates.
+
+        `replay`: the accepted positions of a window are run again from their inputs, so that its states need to live
+        only as long as one layer is computed, and one layer's worth of them serves all (ReplaySSM, SGLang 0.5.23).
+        """
         layers, heads, dim = len(config.kda_layers), config.num_heads, config.head_dim
         self.layers, self.heads, self.dim = layers, heads, dim
         self.kept, self.channels = config.conv_width - 1, 3 * config.inner_size
-        self.window, self.dtype = window, dtype
+        self.window, self.dtype, self.replay = window, dtype, replay
+        self.window_layers = 1 if replay else layers
         self.companions: tuple[Tensor, ...] = ()
         """What a drafter keeps by state slot, [slots + 1, ...] each."""
         self.temporal = torch.empty(0, dtype=dtype)
@@ -42,7 +47,7 @@ class StatePool:
         self.slots, self.rows = slots, rows
         renew(self.temporal, (layers, slots + 1, heads, dim, dim))
         renew(self.conv, (layers, slots + 1, self.kept, self.channels))
-        renew(self._temporal_scratch, (layers, self.window * (rows + 1) * heads * dim * dim))
+        renew(self._temporal_scratch, (self.window_layers, self.window * (rows + 1) * heads * dim * dim))
         self._free = list(range(slots - 1, -1, -1))
 
     @property
@@ -65,7 +70,7 @@ class StatePool:
     @property
     def bytes_per_window(self) -> int:
         """Temporal states of one request's open window; its convolution states are activations."""
-        return self.window * self.temporal[:, 0].numel() * self.temporal.element_size()
+        return self.window * self.temporal[: self.window_layers, 0].numel() * self.temporal.element_size()
 
     @property
     def bytes(self) -> int:
@@ -97,6 +102,6 @@ class StatePool:
         self._free.append(slot)
 
     def snapshots(self, rows: int, width: int) -> Tensor:
-        """[L, W', b, H, K, V]: where a window of W' <= γ + 1 positions of b requests leaves the state after each."""
+        """[L, W', b, H, K, V]: where a window of W' <= γ + 1 positions of b requests leaves the state after each; L = 1 with replay."""
         used = width * rows * self.heads * self.dim * self.dim
-        return self._temporal_scratch[:, :used].view(self.layers, width, rows, self.heads, self.dim, self.dim)
+        return self._temporal_scratch[:, :used].view(self.window_layers, width, rows, self.heads, self.dim, self.dim)

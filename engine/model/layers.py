@@ -152,6 +152,9 @@ class KdaMixer:
         qkv, g, beta, gate = self._project(x)
         y, windows = self.ops.short_conv_window(qkv.view(b, width, self.channels), self.conv, pool.conv[i], batch.slots)
         q, k, v = self._split(y)
+        if snapshots is not None and pool.replay:
+            by_position = lambda t: t.view(b, width, *t.shape[1:])
+            self.replayed = (k, v, by_position(g), by_position(beta))
         if pool.dtype is not torch.float32:
             g, beta = g.view(b, width, self.heads, self.dim), beta.view(b, width, self.heads)
             o = rounded_state.window(self.ops, q, k, v, g, beta, pool.temporal[i], batch.slots, self.scale, snapshots)
@@ -166,6 +169,24 @@ class KdaMixer:
             )
         self._finish(x, o.reshape(b * width, self.heads, self.dim), gate)
         return windows
+
+    def replay(self, pool: StatePool, slots: Tensor, correct: Tensor) -> None:
+        """Run positions 0..correct [b] of the last window again, from the states in the pool, which advance.
+
+        Step by step in decode form, whose bits are those of the window.
+        """
+        for t in range(self.replayed[0].shape[1]):
+            rows = torch.nonzero(correct >= t).flatten()
+            if not len(rows):
+                break
+            k, v, g, beta = (x[rows, t] for x in self.replayed)
+            state, mine = pool.temporal[self.index], slots[rows]
+            # the outputs were had in the window: any query will do
+            if pool.dtype is torch.float32:
+                self.ops.kda_decode(k, k, v, g, beta, state, scale=self.scale, slots=mine)
+            else:
+                k, v, g, beta = (x.unsqueeze(1) for x in (k, v, g, beta))
+                rounded_state.window(self.ops, k, k, v, g, beta, state, mine, self.scale, None)
 
     def prefill(self, x: Tensor, span: PrefillSpan, pool: StatePool) -> None:
         """A stretch of one prompt in chunked form; the pool's slot is advanced."""

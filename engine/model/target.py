@@ -75,7 +75,8 @@ class Target:
         windows, taps = [], []
         for layer, (mixer, mlp) in enumerate(zip(self.mixers, self.mlps)):
             if isinstance(mixer, KdaMixer):
-                windows.append(mixer.window(x, batch, width, self.states, None if snapshots is None else snapshots[mixer.index]))
+                scratch = None if snapshots is None else snapshots[0 if self.states.replay else mixer.index]
+                windows.append(mixer.window(x, batch, width, self.states, scratch))
             else:
                 place = self._kv_of[layer]
                 mixer.window(x, batch, width, self.kv.keys[place], self.kv.values[place])
@@ -91,7 +92,11 @@ class Target:
     def commit(self, batch: Batch, correct: Tensor) -> None:
         """Keep the state after position `correct` [b] of the last window: c accepted drafts and the anchor."""
         width = self._windows.shape[1]
-        if width > 1:
+        if width > 1 and self.states.replay:
+            for mixer in self.mixers:
+                if isinstance(mixer, KdaMixer):
+                    mixer.replay(self.states, batch.slots, correct)
+        elif width > 1:
             self.ops.state_commit(self.states.temporal, self.states.snapshots(batch.rows, width), batch.slots, correct)
         self.ops.state_commit(self.states.conv, self._windows, batch.slots, correct)
 
