@@ -84,6 +84,7 @@ class Engine:
             self.pools = size_pools(config, self._costs())
             check_machine(self.pools, config)
             self._carve(self.pools)
+        self.target.capture(min(config.cuda_graph_max_bs or self.pools.cap, self.pools.cap), gamma + 1)
         self.gamma = gamma
         self.cache = self._prefix_cache()
         self.scheduler = Scheduler(
@@ -546,6 +547,7 @@ class Engine:
             blocked_by=turn.blocked_by,
             operator_ms=self._operator_ms(),
             retracted=turn.retracted,
+            padded=self.target.take_padded(),
         )
 
     def _operator_ms(self) -> dict[str, float] | None:

@@ -104,6 +104,8 @@ class StepRecord:
     """Share of the state slots in use, 0..1."""
     blocked_by: str = ""
     """Why the head of the queue was not admitted: cap, state_slots, kv_pages, new_token_reserve, prefill_budget, or empty."""
+    padded: int = 0
+    """Positions the target ran for nobody: a batch filled up to its captured bucket."""
     operator_ms: dict[str, float] | None = None
     """Wall time by operator class, in an instrumented boot only; its sum leaves out what happens between operators."""
     retracted: int = 0

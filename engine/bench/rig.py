@@ -55,6 +55,8 @@ class Rig:
         for pool in (*kv.keys, *kv.values, states.temporal):
             pool.copy_(0.1 * torch.randn(pool.shape, generator=generator))
         self.target = make_target(config, self.model, self.source, ops, kv, states, ())
+        self.captured: set[int] = set()
+        self.rows = rows
         self.ids = torch.randint(4, self.model.vocab_size, (rows, width), generator=generator)
 
     @property
@@ -63,6 +65,9 @@ class Rig:
         return self.source.bytes - 2 * self.model.vocab_size * self.model.hidden_size
 
     def batch(self, rows: int, width: int) -> WindowBatch:
+        if width not in self.captured:
+            self.target.capture(self.rows, width)
+            self.captured.add(width)
         tables = [list(range(r * self.pages, (r + 1) * self.pages)) for r in range(rows)]
         return WindowBatch(
             slots=int64(list(range(rows))),

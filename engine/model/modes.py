@@ -24,4 +24,8 @@ def make_target(
         from engine.model.fused.target import FusedTarget
 
         return FusedTarget(model, source, ops, kv, states, tap_layers, verify=config.fused_verify, threads=config.threads)
+    if config.mode == "graph":
+        from engine.model.graph.target import GraphTarget
+
+        return GraphTarget(model, source, ops, kv, states, tap_layers)
     return Target(model, source, ops, kv, states, tap_layers)

@@ -142,3 +142,10 @@ class Target:
     def padded_positions(self, rows: int, width: int) -> int:
         """Positions that a window of `rows` requests runs for nobody."""
         return 0
+
+    def take_padded(self) -> int:
+        """Positions run for nobody since the last call of this."""
+        return 0
+
+    def capture(self, top: int, width: int) -> None:
+        """Prepare windows of `width` positions of up to `top` requests, in a mode that records them. Pools must be final."""

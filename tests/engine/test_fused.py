@@ -111,7 +111,7 @@ def test_windows_of_unequal_width(tiny, plain_fused):
 
 
 @pytest.mark.parametrize("verify", ["shared", "serial"])
-@pytest.mark.parametrize("lane, gamma", [("dspark", 1), ("dspark", 3), ("dspark", 7), ("mtp", 1)])
+@pytest.mark.parametrize("lane, gamma", [("dspark", 1), ("dspark", 3), ("dspark", 7), ("mtp", 1), ("dflash", 3), ("lookup", 4)])
 def test_speculation_gives_the_text_of_plain_decoding(tiny, plain_fused, lane, gamma, verify):
     wanted = requests(prompts(8))
     with fused(tiny, lane, gamma, fused_verify=verify) as engine:
