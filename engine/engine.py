@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from engine.batch import Batch, int64, token_slots
-from engine.config import ConfigError, EngineConfig, ModelConfig
+from engine.config import ConfigError, EngineConfig, ModelConfig, SamplingParams
 from engine.draft import Draft, Drafter, DraftOptions, drafter_class
 from engine.draft.lengths import LengthScheduler
 from engine.emission import StopStrings, end_of, record_logprobs
 from engine.memory.budget import Costs, Pools, check_machine, size_pools
 from engine.memory.kv_pool import KvPool
+from engine.memory.limit import MemoryExhausted, ProcessMemory, allocation_failure
 from engine.memory.prefix_cache import PrefixCache
 from engine.memory.state_pool import StatePool
 from engine.memory.storage import renew
@@ -38,8 +39,8 @@ from engine.verify import accept, cap, pick
 
 clock = time.perf_counter
 
-WARM_ROWS, WARM_TOKENS = 2, 512
-"""Sizes of the pools that exist while the weights are loaded."""
+WARM_ROWS, WARM_SLOTS, WARM_TOKENS, WARM_PROMPT = 2, 10, 1024, 192
+"""Sizes of the pools that exist while the weights are loaded, and of the prompts that warm the libraries up."""
 EXTRA_BUFFERS = 2
 """State slots that strategy extra_buffer holds beside a request's own."""
 
@@ -51,7 +52,8 @@ class Engine:
     finish reason `error: why`; the engine goes on.
     """
 
-    def __init__(self, config: EngineConfig) -> None:
+    def __init__(self, config: EngineConfig, memory: ProcessMemory | None = None) -> None:
+        """`memory`: this process's, where it may be limited to the budget; the limit then holds until the process ends."""
         started = clock()
         config = replace(config, weights=weights_folder(config))
         model = ModelConfig.load(config.weights / "target.json")
@@ -71,26 +73,17 @@ class Engine:
                 layers + (kind.kv_layers if kind else 0), WARM_TOKENS, config.page_size, model.num_kv_heads, model.head_dim
             )
             self.states = StatePool(
-                model, WARM_ROWS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype), config.enable_linear_replayssm_spec
+                model, WARM_SLOTS, WARM_ROWS, gamma + 1 if kind else 0, getattr(torch, config.mamba_ssm_dtype), config.enable_linear_replayssm_spec
             )
             taps = kind.taps(draft_config, model) if kind else ()
             self.target = make_target(config, model, source, self.ops, self.kv, self.states, taps)
             self.drafter: Drafter | None = (
-                kind(config.weights, draft_config, self.target, WARM_ROWS + 1, layers, DraftOptions.of(config)) if kind else None
+                kind(config.weights, draft_config, self.target, WARM_SLOTS + 1, layers, DraftOptions.of(config)) if kind else None
             )
             self.lengths = LengthScheduler(self.ops, config.sps_table) if config.verify_mode != "static" else None
             self.target.time_classes(config.instrument)
             self._source = source
-            self.pools = size_pools(config, self._costs())
-            check_machine(self.pools, config)
-            self._carve(self.pools)
-        self.target.capture(min(config.cuda_graph_max_bs or self.pools.cap, self.pools.cap), gamma + 1)
         self.gamma = gamma
-        self.cache = self._prefix_cache()
-        self.scheduler = Scheduler(
-            self.kv, self.states, self.pools.cap, config.chunked_prefill_size, config.prefill_cut(model), gamma,
-            NewTokenRatio(config.schedule_conservativeness), self.cache, buffers=EXTRA_BUFFERS if config.radix_strategy == "extra_buffer" and self.cache else 0,
-        )
         self._sequences: dict[str, Sequence] = {}
         self._finished: list[RequestRecord] = []
         self._batch: Batch | None = None
@@ -98,7 +91,44 @@ class Engine:
         self._stepping = False
         self._token_bytes: list[bytes] | None = None
         self.draft_totals = Counter()
+        self.memory = memory
+        costs = self._costs()
+        pools = size_pools(config, costs)
+        check_machine(pools, config)
+        if memory:
+            memory.return_freed_memory()
+            self._warm_up()
+            if config.device_memory:
+                memory.enforce(config.device_memory - costs.weights)
+        self._serve_from(pools)
+        self.target.capture(min(config.cuda_graph_max_bs or pools.cap, pools.cap), gamma + 1)
+        self.available_mem_bytes = memory.free_bytes() if memory else None
+        if memory:
+            memory.watch_peak()
         self.boot_s = clock() - started
+
+    def _serve_from(self, pools: Pools) -> None:
+        """Carve the pools and start with empty queues."""
+        config = self.config
+        self.pools = pools
+        with torch.inference_mode():
+            self._carve(pools)
+        self.cache = self._prefix_cache()
+        self.scheduler = Scheduler(
+            self.kv, self.states, pools.cap, config.chunked_prefill_size, config.prefill_cut(self.model), self.gamma,
+            NewTokenRatio(config.schedule_conservativeness), self.cache,
+            buffers=EXTRA_BUFFERS if config.radix_strategy == "extra_buffer" and self.cache else 0,
+        )
+
+    def _warm_up(self) -> None:
+        """Serve two requests from small pools: what libraries keep from their first call must not count against the budget."""
+        self._serve_from(Pools(WARM_TOKENS, WARM_SLOTS, WARM_ROWS, "asked", 1, 0, ()))
+        prompt = tuple(i % 7 + 4 for i in range(min(WARM_PROMPT, self.config.context_length // 2)))
+        self.generate([Request(f"warm-up {i}", prompt[i:], SamplingParams(temperature=float(i), max_tokens=4, ignore_eos=True)) for i in range(WARM_ROWS)])
+        self._batch, self._steps = None, 0
+        self.draft_totals.clear()
+        with torch.inference_mode():
+            self._carve(Pools(self.config.page_size, 1, 0, "asked", 1, 0, ()))
 
     def _costs(self) -> Costs:
         drafter = self.drafter
@@ -272,7 +302,13 @@ class Engine:
             return None
         if turn.retracted:
             self._batch = None
-        return self._round(turn, start) if self.drafter else self._decode(turn, start)
+        try:
+            return self._round(turn, start) if self.drafter else self._decode(turn, start)
+        except (RuntimeError, MemoryError) as fault:
+            exhausted = allocation_failure(fault, self.memory)
+            if exhausted is None:
+                raise
+        return self._batch_exhausted(turn, start, exhausted)
 
     def _round(self, turn: Turn, start: float) -> StepRecord:
         """The speculative round: draft from q, verify against p, keep the longest honest prefix, add the bonus."""
@@ -350,17 +386,40 @@ class Engine:
             if sequence.slot < 0:  # ended by a fault earlier in this turn
                 continue
             positions += count
-            logits = None
-            if sequence.length < sequence.isl:
-                logits = self._prefill_stretch(sequence, count)
-                self.scheduler.checkpoint(sequence)
-            else:
-                replay(self, sequence, count)
-            if sequence.length == sequence.known:
-                emitted += self._first_token(sequence, logits)
+            try:
+                emitted += self._known_tokens(sequence, count)
+            except (RuntimeError, MemoryError) as fault:
+                exhausted = allocation_failure(fault, self.memory)
+                if exhausted is None:
+                    raise
+                self._finish(sequence, f"error: {exhausted}", clock())
         done = clock()
         stamps = RoundStamps(began, draft_ms=0.0, verify_ms=1e3 * (done - began), commit_ms=0.0)
         return self._record("prefill", turn, start, turn.admitted, positions, positions, emitted, stamps)
+
+    def _known_tokens(self, sequence: Sequence, count: int) -> int:
+        """Run `count` tokens of a prompt, or of what an earlier stay generated; tokens emitted at its end."""
+        logits = None
+        if sequence.length < sequence.isl:
+            logits = self._prefill_stretch(sequence, count)
+            self.scheduler.checkpoint(sequence)
+        else:
+            replay(self, sequence, count)
+        return self._first_token(sequence, logits) if sequence.length == sequence.known else 0
+
+    def _batch_exhausted(self, turn: Turn, start: float, exhausted: MemoryExhausted) -> StepRecord:
+        """A step of the running batch ran out of memory half-way: states may be ahead of their tokens.
+
+        The newest request ends, so that the next try is smaller; the others are rebuilt from their tokens.
+        """
+        running = sorted(self.scheduler.running, key=lambda s: s.arrival)
+        self._finish(running[-1], f"error: {exhausted}", clock())
+        others = [s for s in reversed(running[:-1]) if s in self.scheduler.running]
+        for sequence in others:
+            self.scheduler.retract(sequence)
+        self._batch = None
+        record = self._record("round" if self.drafter else "decode", turn, start, len(running), 0, 0, 0, RoundStamps(start, 0.0, 0.0, 0.0))
+        return replace(record, retracted=turn.retracted + len(others), queued=len(self.scheduler.waiting), blocked_by=turn.blocked_by or ("kv_pages" if others else ""))
 
     def _prefill_stretch(self, sequence: Sequence, count: int) -> Tensor | None:
         prompt, at = sequence.request.prompt_ids, sequence.length

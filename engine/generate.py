@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from engine.config import MODES, WEIGHTS, ConfigError, EngineConfig
 from engine.draft.flags import lane_flags, lane_settings
 from engine.emission import visible_text
 from engine.memory.flags import memory_flags, memory_settings
+from engine.memory.limit import ProcessMemory, allocation_failure
 from engine.sampling_flags import sampling_flags, sampling_params
 from engine.types import Request, RequestRecord
 
@@ -27,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--threads", type=int, default=default.threads, metavar="N", help="CPU threads (default 1)")
     sampling_flags(p)
     memory_flags(p)
+    p.add_argument("--in-child", action="store_true", help=argparse.SUPPRESS)
     p.add_argument("--json", action="store_true", help="one JSON object a prompt and line instead of text")
     return p
 
@@ -74,9 +78,19 @@ def as_json(record: RequestRecord, prompt: str, text: str, logprobs: bool) -> st
     return json.dumps(fields, ensure_ascii=False)
 
 
+def in_child(argv: list[str]) -> int:
+    """Run in a process of its own: a memory limit holds until its process ends."""
+    code = subprocess.run([sys.executable, "-m", "engine.generate", *argv, "--in-child"]).returncode
+    if code == -signal.SIGABRT:
+        print("engine.generate: oom: native code aborted under --device-memory", file=sys.stderr)
+    return code if code >= 0 else 1
+
+
 def main(argv: list[str] | None = None) -> int:
     """0: all prompts served; 1: some prompt ended with an error; 2: bad input (one line on stderr)."""
     args = parser().parse_args(argv)
+    if args.device_memory is not None and not args.in_child:
+        return in_child(sys.argv[1:] if argv is None else argv)
     try:
         sampling = sampling_params(args)
         prompts = read_prompts(args.prompt_file)
@@ -87,11 +101,19 @@ def main(argv: list[str] | None = None) -> int:
             weights=args.weights, mode=args.mode, threads=args.threads, **lane_settings(args),
             **memory_settings(args),
         )
-        engine = Engine(config)
+        engine = Engine(config, ProcessMemory() if args.in_child else None)
         tokenizer = Tokenizer.load(args.weights, engine.model.bos_token_id)
     except ConfigError as fault:
         print(f"engine.generate: {fault}", file=sys.stderr)
         return 2
+    except (MemoryError, RuntimeError) as fault:
+        exhausted = allocation_failure(fault)
+        if exhausted is None:
+            raise
+        print(f"engine.generate: oom at boot: {exhausted}", file=sys.stderr)
+        return 1
+    for line in engine.pools.lines:
+        print(f"engine.generate: boot: {line}", file=sys.stderr)
     with engine:
         requests = [Request(str(i), tokenizer.encode(prompt), sampling) for i, prompt in enumerate(prompts)]
         records = engine.generate(requests)

@@ -79,7 +79,7 @@ class EmbeddedBackend:
             self.process.stdin.write(json.dumps(order).encode("utf8") + b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
-            raise EngineFailure("crash", self.last_words()) from None
+            raise self.death() from None
         answer = json.loads(self.line(timeout_s))
         if "error" not in answer:
             return answer["ok"]
@@ -98,10 +98,16 @@ class EmbeddedBackend:
                 raise EngineFailure("timeout", f"no answer within {timeout_s:.0f} s")
             part = os.read(pipe.fileno(), 1 << 16)
             if not part:
-                raise EngineFailure("crash", self.last_words())
+                raise self.death()
             self.buffer += part
         line, _, self.buffer = self.buffer.partition(b"\n")
         return line
+
+    def death(self) -> EngineFailure:
+        """The process is gone. Native code aborts where it cannot allocate: under a memory budget that is oom."""
+        words = self.last_words()
+        aborted = self.config.device_memory and self.process.returncode == -signal.SIGABRT
+        return EngineFailure("oom", f"{words} under --device-memory {self.config.device_memory}") if aborted else EngineFailure("crash", words)
 
     def last_words(self) -> str:
         """Why the process ended: its signal or the last line it wrote to stderr."""

@@ -20,9 +20,12 @@ from typing import Any, TextIO
 from engine.bench import probe
 from engine.bench.client import LoopResult, closed_loop, open_loop
 from engine.config import ConfigError, EngineConfig, SamplingParams
+from engine.memory.limit import ProcessMemory, allocation_failure
 from engine.types import Request, RequestRecord, StepRecord
 
 Order = dict[str, Any]
+OUT_OF_MEMORY = "out of memory"
+"""In the finish reason of a request that an allocation failure ended."""
 
 
 def real_engine(config: EngineConfig) -> Any:
@@ -31,21 +34,24 @@ def real_engine(config: EngineConfig) -> Any:
     torch.set_num_threads(config.threads)
     from engine.engine import Engine
 
-    return Engine(config)
+    return Engine(config, ProcessMemory())
 
 
 def error_kind(error: BaseException) -> str:
     """oom or crash, as the points' status says it."""
-    text = str(error).lower()
-    if isinstance(error, MemoryError) or "can't allocate memory" in text or "out of memory" in text:
-        return "oom"
-    return "crash"
+    return "oom" if allocation_failure(error) else "crash"
 
 
 def request_of(order: Order, trace: bool) -> Request:
     sampling = SamplingParams(**order["sampling"])
     more = {"trace": True} if trace else {}
     return Request(order["request_id"], tuple(order["prompt_ids"]), sampling, **more)
+
+
+def memory_now(engine: Any) -> dict:
+    """What the process knows about its memory after a load."""
+    info = engine.server_info()
+    return {name: info.get(name) for name in ("available_mem_bytes", "activation_peak_bytes")}
 
 
 def request_answer(record: RequestRecord, start: float) -> dict:
@@ -67,6 +73,8 @@ def request_answer(record: RequestRecord, start: float) -> dict:
         "accepted": record.accepted,
         "accepted_histogram": record.accepted_histogram,
         "finish_reason": record.finish_reason,
+        "cached_tokens": record.cached_tokens,
+        "retractions": record.retractions,
         "cached_tokens": getattr(record, "cached_tokens", None),
         "logprobs": getattr(record, "logprobs", None),
         "trace": [{**asdict(one), "start_s": one.start_s - start} for one in record.trace],
@@ -119,7 +127,11 @@ class Worker:
             )
         finally:
             gc.enable()
-        return run_answer(result)
+        for record in result.requests:
+            # the engine goes on after such a request; the load it belonged to has not fitted
+            if record.finish_reason and OUT_OF_MEMORY in record.finish_reason:
+                raise MemoryError(record.finish_reason)
+        return {**run_answer(result), **memory_now(self.engine)}
 
     def probe(self, order: Order) -> dict:
         return probe.measure()
