@@ -47,6 +47,17 @@ def export_drafters(dspark: DSpark, mtp: MTP, weights: Path) -> None:
     save_weights(mtp, weights / "mtp.safetensors")
 
 
+def export_redraft(done: dict, dflash: nn.Module, heads: dict[str, nn.Module], confidence: nn.Module, weights: Path) -> None:
+    """Ship what stage ``redraft`` made beside DSpark: DFlash, the two other Markov heads, confidence with its calibration."""
+    write_text(weights / "dflash.json", dflash.config.to_json())
+    save_weights(dflash, weights / "dflash.safetensors")
+    for name, head in heads.items():
+        save_weights(head, weights / f"dspark_markov_{name}.safetensors")
+    save_weights(confidence, weights / "dspark_confidence.safetensors")
+    calibration = {"model_type": "soundings-dspark-confidence", "label": "greedy acceptance", **done["calibration"]}
+    write_text(weights / "dspark_confidence.json", json.dumps(calibration, indent=1) + "\n")
+
+
 def untrained_drafters(weights: Path) -> None:
     """Correctly shaped draft heads with random weights, for work on the engine."""
     torch.manual_seed(0)

@@ -51,7 +51,7 @@ class RnnHead(nn.Module):
         self.w1.load_state_dict(vanilla.w1.state_dict())
         self.w2.load_state_dict(vanilla.w2.state_dict())
         # starts near the vanilla head: out = e / s, W2 * s, where s keeps tanh in its linear part
-        scale = 3 * float(vanilla.w1.weight.std())
+        scale = 3 * float(vanilla.w1.weight.detach().std())
         with torch.no_grad():
             self.w2.weight.mul_(scale)
             nn.init.normal_(self.cell.weight, std=0.01)

@@ -47,4 +47,32 @@ def markdown(quality: dict) -> str:
                 name, *figures["accept_length"].values(), figures[single],
                 figures.get("distinct_4gram_share", "—"),
             ]))
+    lines += _redraft(quality.get("redraft"))
     return "\n".join(lines) + "\n"
+
+
+def _redraft(redraft: dict | None) -> list[str]:
+    """Section on what stage ``redraft`` changed; nothing where it was not run."""
+    if redraft is None:
+        return []
+    anchors = redraft["anchors"]
+    calibration = redraft["calibration"]
+    lines = [
+        "",
+        "## Before and after `redraft`",
+        "",
+        f"DSpark went on from its first checkpoint for {anchors['dspark']:,} anchors more; DFlash began at its backbone and had "
+        f"{anchors['dflash']:,}, the two other Markov heads {anchors['heads']:,}, half of them in rows the target wrote. "
+        + ("The new DSpark is shipped." if redraft["shipped"] else "The new DSpark is not better and is not shipped, nor what stands on it."),
+        "",
+        f"Confidence head: calibration error of the cumulative product {calibration['ece_before']:.4f} before and "
+        f"{calibration['ece_after']:.4f} after sequential temperature scaling, on the {calibration['num_samples']:,} blocks it was fitted on (rows the head did not train on).",
+    ]
+    titles = {"free_running": "on the target's own greedy text", "documents": "on held-out documents, against the target's argmax"}
+    for mode, title in titles.items():
+        first = next(iter(redraft["compared"].values()))
+        gammas = list(next(iter(first.values()))[mode])
+        lines += ["", f"Accept length {title}:", "", _row(["class", "drafter", *(f"γ={g}" for g in gammas)]), _row(["---"] * (len(gammas) + 2))]
+        for name, drafters in redraft["compared"].items():
+            lines += [_row([name, label, *figures[mode].values()]) for label, figures in drafters.items()]
+    return lines

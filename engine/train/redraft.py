@@ -33,6 +33,7 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 7)
 WIDTH_WEIGHTS = (0.22, 0.24, 0.24, 0.12, 0.07, 0.04, 0.07)
 ANCHORS = 256  # of one row in one micro-batch
 ROWS_PER_STEP = 4
+CALIBRATION_ANCHORS = 128  # of one row kept apart
 SHARES = {"dspark": 0.54, "dflash": 0.25, "heads": 0.16, "confidence": 0.05}
 CONFIDENCE_LABEL = "greedy"  # accepted means equal to the target's argmax
 
@@ -216,7 +217,7 @@ def train_confidence(
     logits, rights = [], []
     rng = np.random.default_rng(seed + 1)
     for row in own[-edge:]:
-        anchors = torch.from_numpy(choose_anchors(row.weights.numpy()[None], 7, 128, rng))
+        anchors = torch.from_numpy(choose_anchors(row.weights.numpy()[None], 7, CALIBRATION_ANCHORS, rng))
         hidden, embedded, right = confidence_rows(target, dspark, row, 7, anchors)
         logits.append(head(embedded, hidden).detach())
         rights.append(right)
@@ -274,11 +275,7 @@ def redraft(run: RedraftRun) -> None:
         save_atomically(checkpoint, done)
 
     if "heads" not in done:
-        hidden = dspark.norm.weight.shape[0]
-        # the optimizer leaves names that begin with `markov.` to AdamW
-        heads = nn.ModuleDict({"markov": nn.ModuleDict({
-            "gated": GatedHead(dspark.markov, hidden), "rnn": RnnHead(dspark.markov, hidden),
-        })})
+        heads = markov_heads(dspark, dspark.norm.weight.shape[0])
         draws = Draws(cache, 8200 + run.seed)
         phase = Phase("heads", heads, SHARES["heads"] * run.budget, 0.3, note)
 
@@ -297,6 +294,27 @@ def redraft(run: RedraftRun) -> None:
     note({"event": "calibration", **asdict(calibration)})
     save_atomically(checkpoint, done)
     log.close()
+
+
+def rebuilt(done: dict, target: nn.Module) -> tuple[DSpark, DFlash, dict[str, nn.Module], ConfidenceHead]:
+    """The modules of a finished ``redraft.pt``: DSpark, DFlash, Markov heads by name, confidence."""
+    dspark = DSpark(DSparkConfig(), target.config)
+    dspark.load_state_dict(done["dspark"])
+    dflash = DFlash(replace(DSparkConfig(), sample_from_anchor=False), target.config)
+    dflash.load_state_dict(done["dflash"])
+    hidden = dspark.norm.weight.shape[0]
+    heads = markov_heads(dspark, hidden)
+    heads.load_state_dict(done["heads"])
+    confidence = ConfidenceHead(hidden, dspark.config.markov_rank)
+    confidence.load_state_dict(done["confidence"])
+    return dspark.eval(), dflash.eval(), dict(heads["markov"].items()), confidence
+
+
+def markov_heads(dspark: DSpark, hidden: int) -> nn.ModuleDict:
+    """Both heads; the optimizer leaves names that begin with `markov.` to AdamW."""
+    return nn.ModuleDict({"markov": nn.ModuleDict({
+        "gated": GatedHead(dspark.markov, hidden), "rnn": RnnHead(dspark.markov, hidden),
+    })})
 
 
 def started_dflash(dspark: DSpark, target: nn.Module) -> DFlash:
