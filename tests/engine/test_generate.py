@@ -64,6 +64,15 @@ def test_text_is_separated_as_the_prompts_are(weights, prompt_file, capsys):
         (["--weights", "/nowhere"], "model config not found"),
         (["--temperature", "-1"], "temperature -1.0 must be"),
         (["--max-tokens", "0"], "max_tokens 0 must be at least 1"),
+        (["--temperature", "nan"], "temperature nan must be"),
+        (["--min-p", "2"], "min_p 2.0 must be"),
+        (["--seed", str(2**64)], f"seed {2**64} must fit into 64 bits"),
+        (["--stop", ""], "stop must be a list of strings that are not empty"),
+        (["--logprobs", "-1"], "logprobs -1 must be"),
+        (["--accept-rule", "maybe"], "--accept-rule maybe: unknown rule"),
+        (["--markov-head-type", "lstm"], "--markov-head-type lstm: unknown head"),
+        (["--verify-mode", "compact", "--sps-table", "/nowhere/t.json"], "--sps-table /nowhere/t.json: No such file"),
+        (["--lane", "lookup", "--block-size", "16"], "--block-size 16: lane lookup proposes 1 to 15"),
         (["--prompt-file", "/nowhere/p.txt"], "--prompt-file /nowhere/p.txt: No such file"),
     ],
 )
@@ -79,3 +88,39 @@ def test_prompt_files_that_hold_no_prompt(weights, tmp_path, capsys):
         path.write_bytes(content)
         assert run("--prompt-file", path, "--weights", weights) == 2
         assert line in capsys.readouterr().err
+
+
+def test_tables_that_are_none(weights, prompt_file, tmp_path, capsys):
+    path = tmp_path / "t.json"
+    for content in ("[1, 2]", "{", '[[4, 1.0], [2, 1.0]]', '[["a", 1]]'):
+        path.write_text(content)
+        assert run("--prompt-file", prompt_file, "--weights", weights, "--verify-mode", "compact", "--sps-table", path) == 2
+        err = capsys.readouterr().err
+        assert "--sps-table" in err and err.count("\n") == 1
+
+
+def test_a_file_that_is_no_tokenizer(weights, prompt_file, tmp_path, capsys):
+    for path in weights.iterdir():
+        if path.name != "tokenizer.json":
+            (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    assert run("--prompt-file", prompt_file, "--weights", tmp_path) == 2
+    err = capsys.readouterr().err
+    assert "tokenizer.json: not a tokenizer" in err and err.count("\n") == 1
+
+
+def test_text_ends_before_its_stop_string(weights, prompt_file, capsys):
+    arguments = ("--prompt-file", prompt_file, "--weights", weights, "--lane", "lookup", "--max-tokens", 12, "--ignore-eos", "--json")
+    assert run(*arguments, "--logprobs", 2) == 0
+    plain = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert all(len(row["logprobs"]) == len(row["top_logprobs"]) == row["osl"] == 12 for row in plain)
+    stop = plain[0]["text"][5:7]
+    assert run(*arguments, "--stop", stop) == 0
+    row = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert row["text"] == plain[0]["text"][: plain[0]["text"].index(stop)]
+    assert (row["matched_stop"], row["finish_reason"]) == (stop, "stop") and "logprobs" not in row
+
+
+def test_what_a_reader_must_know_goes_to_stderr(weights, prompt_file, capsys):
+    assert run("--prompt-file", prompt_file, "--weights", weights, "--lane", "mtp", "--draft-prompt-kv", "off", "--max-tokens", 3) == 0
+    assert "engine.generate: note: the head's own keys and values leave out the prompt" in capsys.readouterr().err

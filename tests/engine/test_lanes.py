@@ -94,6 +94,42 @@ def test_length_scheduler_maximises_throughput_up_to_its_first_drop():
     assert LengthScheduler(OPS, ()).widths(confidence).tolist() == [4, 4]
 
 
+def test_a_table_from_measured_steps(tmp_path, capsys):
+    from engine.csvio import columns, render
+    from engine.draft.flags import read_sps_table
+    from engine.sps import main, table
+
+    blank = {column.name: None for column in columns("steps")}
+    made = [(1, 10.0), (1, 14.0), (1, 12.0), (4, 10.0), (8, 20.0)]
+    rows = [
+        {**blank, "run_id": "a", "step": i, "kind": "round", "start_s": 0.0, "step_ms": ms, "running": 1, "queued": 0, "positions": n,
+         "committed": 1, "emitted": 1, "draft_ms": 0.0, "verify_ms": ms, "commit_ms": 0.0}
+        for i, (n, ms) in enumerate(made)
+    ]
+    rows.append({**rows[0], "step": 9, "kind": "prefill", "positions": 100})
+    # four positions were measured faster than one: they take its rate
+    assert table(rows) == [(1, 83.333), (4, 83.333), (8, 50.0)]
+    steps, out = tmp_path / "steps_x.csv", tmp_path / "t.json"
+    steps.write_bytes(render("steps", rows, "x"))
+    assert main(["--steps", str(steps), "--out", str(out)]) == 0
+    assert read_sps_table(out) == ((1, 83.333), (4, 83.333), (8, 50.0))
+    assert main(["--steps", str(tmp_path / "none.csv"), "--out", str(out)]) == 2
+    steps.write_bytes(render("steps", rows[-1:], "x"))
+    capsys.readouterr()
+    assert main(["--steps", str(steps), "--out", str(out)]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_lookup_traces_its_rounds(tiny):
+    """Rounds of any width, those without a draft too; what was copied has q = 1."""
+    ask = Request("a", (5, 6, 7, 8) * 4, SamplingParams(max_tokens=16, ignore_eos=True, temperature=0.8, seed=3), trace=True)
+    with boot(tiny, "lookup", 4) as engine:
+        (record,) = engine.generate([ask])
+    assert len(record.trace) == record.rounds and {len(r.drafted) for r in record.trace} > {0}
+    for r in record.trace:
+        assert len(r.drafted) == len(r.target_probs) and r.draft_probs == (1.0,) * len(r.drafted)
+
+
 def test_cap_and_compact_verify_what_they_say(tiny):
     table = tuple((n, 1 / (3 + n)) for n in range(1, 80))
     found = {}
