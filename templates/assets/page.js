@@ -8,7 +8,7 @@
   root.classList.add("js");
 
   addEventListener("DOMContentLoaded", () => {
-    for (const button of document.querySelectorAll(".needs-js")) button.hidden = button.id === "sources-switch" && !document.getElementById("facts");
+    for (const button of document.querySelectorAll(".needs-js")) button.hidden = button.id === "sources-switch" && !document.body.dataset.cards;
     theme(); language(); contents(); cards();
   });
 
@@ -47,9 +47,17 @@
   }
 
   function cards() {
-    const source = document.getElementById("facts");
+    const source = document.body.dataset.cards;
     if (!source) return;
-    const { facts, runs, words, index } = JSON.parse(source.textContent);
+    let facts, runs, words, index, wanting;
+    // comes with the first card; a script, because a page opened as a file may read nothing else
+    const ready = () => wanting ??= new Promise((done) => {
+      const script = document.createElement("script");
+      script.src = source;
+      script.onload = () => { ({ facts, runs, words, index } = window.soundings); done(true) };
+      script.onerror = () => { wanting = null; done(false) };
+      document.head.append(script);
+    });
     const card = document.createElement("div");
     let anchor = null, pinned = false, timer = 0;
     card.id = "card";
@@ -90,8 +98,8 @@
       card.style.left = Math.max(12, Math.min(box.left, document.documentElement.clientWidth - size.width - 12)) + "px";
       card.style.top = Math.max(8, below ? box.bottom + 8 : box.top - size.height - 8) + "px";
     }
-    function open(node, pin) {
-      const key = node.getAttribute("data-key"), fact = facts[key];
+    async function open(node, pin) {
+      const key = node.getAttribute("data-key"), fact = await ready() && facts[key];
       if (!fact) return;
       anchor?.classList.remove("open");
       anchor = node; pinned = pin;
@@ -124,12 +132,13 @@
     });
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && anchor) hide();
-      if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("data[tabindex]")) { event.preventDefault(); open(event.target, true); card.querySelector("button").focus() }
+      if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("data[tabindex]")) { event.preventDefault(); open(event.target, true).then(() => card.querySelector("button")?.focus()) }
     });
     addEventListener("scroll", () => { if (anchor) pinned ? place() : hide() }, { passive: true });
 
     const toggle = document.getElementById("sources-switch");
-    toggle.addEventListener("click", () => {
+    toggle.addEventListener("click", async () => {
+      if (!await ready()) return;
       const on = root.classList.toggle("sources");
       toggle.setAttribute("aria-pressed", String(on));
       for (const node of document.querySelectorAll("main data[data-key]")) {

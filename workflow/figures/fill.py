@@ -15,8 +15,7 @@ from lxml import etree
 
 from workflow.derive.fact import Fact
 from workflow.derive.values import Values
-from workflow.figures.style import PAPER, TOKENS
-from workflow.figures.svg import SVG
+from workflow.figures.style import PAPER, SVG, TOKENS
 
 _SLOT = re.compile(r"@@(.+?)@@")
 _NUMBER = re.compile(r"""\{\{\s*(?:n|label)\(\s*"([^"]+)"\s*(?:,\s*"([^"]*)"\s*)?\)\s*\}\}""")

@@ -9,6 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+SVG = "http://www.w3.org/2000/svg"
+"""The name space of every drawing."""
+
+
 @dataclass(frozen=True)
 class Token:
     """A colour role. `sentinel` is what matplotlib draws; the page's CSS variable replaces it after saving."""

@@ -12,9 +12,8 @@ import matplotlib
 from lxml import etree
 
 from workflow.figures.sheet import Sheet
-from workflow.figures.style import TOKENS
+from workflow.figures.style import SVG, TOKENS
 
-SVG = "http://www.w3.org/2000/svg"
 XLINK = "{http://www.w3.org/1999/xlink}href"
 
 _AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineCollection)_\d+")

@@ -6,6 +6,7 @@ Exit 0: written. 1: a check found something, nothing was written. 2: an input is
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import time
 from pathlib import Path
@@ -48,6 +49,7 @@ def main(argv: list[str] | None = None) -> int:
             print("\n".join(site_files(plan, str(options.site))))
             return 0
         start = time.perf_counter()
+        gc.disable()  # one build, then the process ends: walking its many small objects again and again frees nothing
         result = build(plan, options.build, TEMPLATES, config.get("site_url") or "")
     except (PageError, PlanError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

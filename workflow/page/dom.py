@@ -72,7 +72,7 @@ class Around:
 
 
 def walk(node: Element, around: Around = Around("en", False, False, False)) -> Iterator[tuple[Element, Around]]:
-    """Every element with its surroundings, in document order."""
+    """Every element with its surroundings, in document order; what stands inside code, a time or a script is not looked into."""
     stack = [(node, around)]
     while stack:
         node, around = stack.pop()
@@ -80,7 +80,8 @@ def walk(node: Element, around: Around = Around("en", False, False, False)) -> I
             continue
         around = around.inside(node)
         yield node, around
-        stack.extend((child, around) for child in reversed(node))
+        if not around.exempt and len(node):
+            stack.extend((child, around) for child in reversed(node))
 
 
 def texts(node: Element) -> Iterator[str]:

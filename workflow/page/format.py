@@ -109,9 +109,17 @@ class Formatter:
     extra: dict[str, int] = field(default_factory=dict)
     names: dict[str, dict[str, str]] = field(default_factory=dict)
     """Label values -> {en, zh}."""
+    _written: dict[tuple, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """What was written before: a page asks for the same number many times."""
 
     def __call__(self, fact: Fact, language: str, fmt: str | None = None) -> str:
         """`1.68×` / `1.68 倍`. fmt: bare, signed, abs, ci, short. Raises FormatError."""
+        known = fact.key, fact.kind, fact.value, fact.unit, fact.lo, fact.hi, language, fmt
+        if known not in self._written:
+            self._written[known] = self._write(fact, language, fmt)
+        return self._written[known]
+
+    def _write(self, fact: Fact, language: str, fmt: str | None) -> str:
         if fact.value is None:
             raise FormatError(f"{fact.key} is missing: {fact.reason}")
         if fmt is not None and fmt not in FORMATS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 from markupsafe import Markup
 
@@ -27,27 +28,35 @@ def family(key: str) -> str:
     return key.partition(".")[0]
 
 
-def name_of(key: str, context: Context, strings: Strings) -> Markup:
-    """The human name of a fact, from the first pattern of strings.yaml that fits."""
-    for pattern, texts in strings.section("facts").items():
-        if fnmatchcase(key, pattern) and context.language in texts:
-            return Markup(inline(parse(str(texts[context.language]), strings.files["facts"]), context, strings.files["facts"]))
-    return Markup("")
+class Names:
+    """Human names of facts: the first pattern of strings.yaml that fits; each name is rendered once."""
+
+    def __init__(self, context: Context, strings: Strings):
+        self._context, self._file = context, strings.files["facts"]
+        spoken = [(pattern, str(texts[context.language])) for pattern, texts in strings.section("facts").items() if context.language in texts]
+        self._patterns = [(re.compile(translate(pattern)).match, text) for pattern, text in spoken]
+        self._rendered: dict[str, Markup] = {}
+
+    def __getitem__(self, key: str) -> Markup:
+        text = next((text for matches, text in self._patterns if matches(key)), "")
+        if text not in self._rendered:
+            self._rendered[text] = Markup(inline(parse(text, self._file), self._context, self._file))
+        return self._rendered[text]
 
 
 def groups(context: Context, strings: Strings, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[Group, ...]:
     """Rows of the facts `keys`, by family. `places`: key -> ids on the report; `report`: link to it."""
-    families = defaultdict(list)
+    families, names = defaultdict(list), Names(context, strings)
     for key in sorted(keys, key=natural):
-        families[family(key)].append(_row(context.lookup.fact(key), context, strings, keys, places.get(key, []), report))
+        families[family(key)].append(_row(context.lookup.fact(key), context, names, keys, places.get(key, []), report))
     return tuple(Group(name, tuple(rows)) for name, rows in families.items())
 
 
-def _row(fact: Fact, context: Context, strings: Strings, keys: set[str], places: list[str], report: str) -> dict:
+def _row(fact: Fact, context: Context, names: Names, keys: set[str], places: list[str], report: str) -> dict:
     shown = Markup("") if fact.missing else Markup(data_element(fact, context.formatter(fact, context.language)))
     return {
         "key": fact.key,
-        "name": name_of(fact.key, context, strings),
+        "name": names[fact.key],
         "missing": fact.missing,
         "shown": shown,
         "raw": raw(fact),

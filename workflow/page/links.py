@@ -48,8 +48,8 @@ class Links:
         """Dead links and third-party fetches, with the page they stand on."""
         found = []
         for path, root in self._roots.items():
-            for node in root.iter():
-                name = dom.tag(node)
+            for node in root.iter("a", *FETCHING):
+                name = node.tag
                 if name == "a" and (href := node.get("href")) is not None and (message := self._dead(path, href)):
                     found.append((path, Finding("dead link", message, href, dom.anchor_of(node))))
                 if name in FETCHING and (url := node.get(FETCHING[name])):

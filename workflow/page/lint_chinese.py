@@ -7,6 +7,7 @@ no italics, no stray asterisks.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding, near
@@ -51,12 +52,12 @@ def source_findings(source: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def page_findings(root: dom.Element) -> list[Finding]:
+def page_findings(root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Around]] | None = None) -> list[Finding]:
     """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
     findings = []
     suspicious = root.xpath("//text()[contains(., '**')][not(ancestor::code or ancestor::pre or ancestor::script)]")
     languages = ("en", "zh") if suspicious else ("zh",)
-    for block, language, text in _lines(root, languages):
+    for block, language, text in _lines(dom.walk(root) if walked is None else walked, languages):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
             findings.append(
@@ -77,10 +78,10 @@ def page_findings(root: dom.Element) -> list[Finding]:
     return findings
 
 
-def _lines(root, languages):
+def _lines(walked, languages):
     """Blocks in some languages that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
-    for block, around in dom.walk(root):
-        name = dom.tag(block)
+    for block, around in walked:
+        name = block.tag
         if (
             around.language in languages
             and not around.exempt

@@ -7,6 +7,7 @@ the language of its place. Every word of rank or universality has a claim in its
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workflow.derive.fact import Fact
@@ -38,9 +39,10 @@ class NumbersLint:
     literals: Literals
     words: Words
 
-    def check(self, root: dom.Element) -> list[Finding]:
+    def check(self, root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Around]] | None = None) -> list[Finding]:
+        """`walked`: the page as `dom.walk` gives it, where the caller has it already."""
         findings = []
-        for node, around in dom.walk(root):
+        for node, around in dom.walk(root) if walked is None else walked:
             if not around.exempt:
                 findings += self._element(node, around)
         return [*findings, *self._spliced(root), *self._declared(root)]

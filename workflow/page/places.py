@@ -19,6 +19,11 @@ def places(root: dom.Element) -> tuple[dict[str, list[str]], dict[str, list[str]
     return {key: list(found) for key, found in facts.items()}, {key: list(found) for key, found in claims.items()}
 
 
+def shown(root: dom.Element) -> set[str]:
+    """Keys of all facts on a page, wherever they stand."""
+    return {key for keys in root.xpath("//@data-key") for key in keys.split()}
+
+
 def _block(node) -> str | None:
     """The nearest id outside a drawing."""
     around = list(dom.ancestors(node))

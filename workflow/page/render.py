@@ -22,9 +22,9 @@ from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup, count_fact
-from workflow.page.places import places
+from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
-from workflow.page.provenance import card, run_card, runs
+from workflow.page.provenance import card, raw, run_card, runs
 from workflow.page.routes import LANGUAGES, Routes, relative
 from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
@@ -126,6 +126,8 @@ class Builder:
     def __init__(self, sources: Sources, campaign: Campaign):
         self.sources, self.campaign = sources, campaign
         self.problems: list[Problem] = []
+        self.data: dict[str, str] = {}
+        """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
         content = sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
         plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
@@ -190,15 +192,18 @@ class Builder:
     def pages(self) -> Iterator[Page]:
         """Reports first, then the indexes of numbers, which link back to them."""
         found = {}
+        keys: set[str] = set()
         for language in LANGUAGES:
             with self._collecting():
                 page = self._report(language)
                 found[language] = places(page.root)
+                keys |= shown(page.root)
                 yield page
+        keys = self._indexed(keys)
         for language in LANGUAGES:
             if language in found:
                 with self._collecting():
-                    yield self._numbers(language, found)
+                    yield self._numbers(language, found[language], keys)
 
     @cached_property
     def _lacks(self) -> dict[str, list[str]]:
@@ -260,17 +265,15 @@ class Builder:
             sections.append(SectionView(section.slug, context.sections[section.slug], Markup(""), Markup("")))
         sections = self._unlinked(sections, language)
         view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
-        template = "report.html.j2"
-        shown = set(places(dom.parse(self._render(template, view)))[0])
-        return self._finish(template, replace(view, cards=self._cards(shown, context)), language)
+        return self._finish("report.html.j2", view, language)
 
     def _unlinked(self, sections: list[SectionView], language: str) -> list[SectionView]:
         shown = {section.slug for section in sections}.union(*(ids(section.html) for section in sections))
         gone = declared(self.sources.content.sections[language]) - shown
         return [replace(section, html=Markup(unlink(section.html, gone))) for section in sections]
 
-    def _cards(self, shown: set[str], context: Context) -> Markup:
-        facts = [self.lookup.fact(key) for key in sorted(shown) if key in self.campaign.values.facts]
+    def _cards(self, keys: set[str], context: Context) -> Markup:
+        facts = [self.lookup.fact(key) for key in sorted(keys) if key in self.campaign.values.facts]
         used = {cell.file for key in self.lookup.ancestors(fact.key for fact in facts) for cell in self.lookup.fact(key).source}
         known = runs(self.campaign.values)
         ui = self.sources.strings.section("ui")
@@ -284,10 +287,9 @@ class Builder:
             }
         )
 
-    def _numbers(self, language: str, found: dict) -> Page:
+    def _numbers(self, language: str, found: tuple[dict, dict], keys: set[str]) -> Page:
         context, routes = self.contexts[language], self.campaign.routes
-        here, claims_here = found[language]
-        keys = set(self.campaign.values.facts) | {key for key in self.lookup.own if not key.startswith("page.")}
+        here, claims_here = found
         base = self._view(language, "numbers")
         report = relative(routes.report(language), base["path"])
         view = NumbersView(
@@ -299,19 +301,33 @@ class Builder:
         )
         return self._finish("numbers.html.j2", view, language)
 
+    def _indexed(self, used: set[str]) -> set[str]:
+        """What the index lists: every fact that either report shows, rests on or misses, and the evidence of every claim. values.json has the rest."""
+        used = used | {key for keys in self._lacks.values() for key in keys}
+        used |= {key for claim in self.campaign.values.claims.values() for key in claim.evidence}
+        return {key for key in self.lookup.ancestors(used) | set(self.lookup.own) if not key.startswith("page.")}
+
     def _render(self, template: str, view: PageView) -> str:
         return self.sources.jinja.get_template(template).render(page=view)
 
     def _finish(self, template: str, view: PageView, language: str) -> Page:
-        """Render, count, fill in the counts, check."""
+        """Render, fill in what can only be known of the rendered page (its counts, the facts it shows), check."""
         html = self._render(template, view)
-        coverage = Coverage.of(dom.parse(html))
+        root = dom.parse(html)
+        coverage = Coverage.of(root)
         lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
         html = OWN_COUNT.sub(lambda m: data_element(fact := lookup.fact(m[1]), view.context.formatter(fact, language)), html)
+        for node in root.xpath("//data[starts-with(@data-key, 'page.')]"):
+            fact = lookup.fact(node.get("data-key"))
+            node.text = view.context.formatter(fact, language)
+            node.set("value", raw(fact))
+        if view.kind == "report":
+            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(root), view.context)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
-        page = Page(view.path, language, html, dom.parse(html), coverage, sections, template)
+        page = Page(view.path, language, html, root, coverage, sections, template)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
-        self.problems += [page.problem(finding) for finding in (*lint.check(page.root), *lint_chinese.page_findings(page.root))]
+        walked = tuple(dom.walk(root))
+        self.problems += [page.problem(finding) for finding in (*lint.check(root, walked), *lint_chinese.page_findings(root, walked))]
         return page
 
     def figures(self) -> Iterator[tuple[str, str]]:

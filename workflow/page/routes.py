@@ -27,6 +27,10 @@ class Routes:
     def report(self, language: str) -> str:
         return f"{self.prefix}{'' if language == 'en' else language + '/'}index.html"
 
+    def cards(self, language: str) -> str:
+        """The data of the cards, beside the report of a language."""
+        return f"{self.prefix}{'' if language == 'en' else language + '/'}cards.js"
+
     def numbers(self, language: str) -> str:
         return f"{self.prefix}{'' if language == 'en' else language + '/'}numbers/index.html"
 
@@ -41,6 +45,7 @@ class Routes:
         return [
             *(self.report(language) for language in LANGUAGES),
             *(self.numbers(language) for language in LANGUAGES),
+            *(self.cards(language) for language in LANGUAGES),
             *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),
             *(self.data(name) for name in measured),
             *(self.figure(plate, language) for plate in plates for language in LANGUAGES),

@@ -55,6 +55,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
     for page in pages:
         result.files[page.path] = page.html.encode()
         result.log.append(f"{page.path}: {page.coverage}")
+    result.files |= {path: script.encode() for path, script in builder.data.items()}
     try:
         result.files |= {path: svg.encode() for path, svg in builder.figures()}
     except PageError as error:

@@ -165,7 +165,6 @@ class FractionView:
 @dataclass(frozen=True)
 class ReportView(PageView):
     sections: tuple[SectionView, ...] = ()
-    cards: Markup | None = None
 
     SPEC = ("model", "machine", "software", "load", "noise", "when")
 

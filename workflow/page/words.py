@@ -72,12 +72,20 @@ class Words:
 
     def classes_in(self, text: str, language: str) -> dict[str, str]:
         """Classes of rank and direction words found in a text, each with the first word found."""
+        if not self._any[language].search(text):
+            return {}
         text = self._ignored[language].sub(" ", text)
         found = {}
         for name, patterns in self.classes.items():
             if match := patterns[language].search(text):
                 found[name] = match.group()
         return found
+
+    @cached_property
+    def _any(self) -> dict[str, re.Pattern]:
+        """Any word of any class: most texts hold none."""
+        words = {language: [word for name in self.classes for word in self.of_class(name, language)] for language in ("en", "zh")}
+        return {"en": english(words["en"]), "zh": chinese(words["zh"])}
 
     def ranks_in(self, text: str, language: str) -> list[str]:
         """Words of rank or universality, which need a claim or a mark."""
