@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -110,6 +111,8 @@ KINDS: dict[str, Callable[[Path], None]] = {
 def write(kind: str, whole: Path, out: Path) -> Path:
     """A copy of the campaign `whole` with the piece of one kind taken away."""
     KINDS[kind](Path(shutil.copytree(whole, out)))
+    definition = out / "campaign.yaml"
+    definition.write_text(re.sub(r"(?m)^name: .*", f"name: {out.name}", definition.read_text("utf8")), "utf8")
     return out
 
 

@@ -191,6 +191,7 @@ def test_a_changed_value_changes_every_place_and_nothing_else(workspace):
 def test_several_campaigns_lie_side_by_side(workspace):
     for folder in ("build", "workflow/campaigns"):
         shutil.copytree(workspace.root / folder / "local", workspace.root / folder / "elsewhere")
+    (workspace.root / "workflow/campaigns/elsewhere/campaign.yaml").write_text("name: elsewhere\n")
     result = build(Plan(("local", "elsewhere"), "local", workspace.root), workspace.root / "build", workspace.root / "templates")
     assert not result.problems
     assert "elsewhere/zh/numbers/index.html" in result.files
