@@ -48,6 +48,12 @@ def without(*stages: str) -> Callable[[Path], None]:
     return lambda folder: remove(folder, *(file for stage in stages for file in STAGES[stage]))
 
 
+def only(*stages: str) -> Callable[[Path], None]:
+    """Nothing but the files of some stages."""
+    kept = {file for stage in stages for file in STAGES[stage]}
+    return lambda folder: remove(folder, *(path.name for path in sorted(folder.glob("*.csv")) if path.name not in kept))
+
+
 def without_files(*files: str) -> Callable[[Path], None]:
     return lambda folder: remove(folder, *files)
 
@@ -73,7 +79,7 @@ def hostile(folder: Path) -> None:
 
 def one_row(folder: Path) -> None:
     """One point of one sweep, with its requests and steps."""
-    without("search", "isl", "concurrency")(folder)
+    only("window")(folder)
     remove(folder, "trace.csv")
     rewrite(folder, "sweep_window.csv", lambda rows: rows[-1:])
     kept = read(folder / "sweep_window.csv")[0]["run_id"]
@@ -96,11 +102,11 @@ def read(path: Path) -> list[dict]:
 
 KINDS: dict[str, Callable[[Path], None]] = {
     **{f"no-{stage}": without(stage) for stage in STAGES},
-    **{f"only-{stage}": without(*(other for other in STAGES if other != stage)) for stage in STAGES},
+    **{f"only-{stage}": only(stage) for stage in STAGES},
     "no-rows": lambda folder: remove(folder, *rows_of(folder), "trace.csv"),
     "no-trace": without_files("trace.csv"),
     "no-noise": without_files("noise.csv"),
-    "nothing": without(*STAGES),
+    "nothing": only(),
     "only-failed": only_failed,
     "one-row": one_row,
     "only-plain": only_plain,
@@ -112,7 +118,7 @@ def write(kind: str, whole: Path, out: Path) -> Path:
     """A copy of the campaign `whole` with the piece of one kind taken away."""
     KINDS[kind](Path(shutil.copytree(whole, out)))
     definition = out / "campaign.yaml"
-    definition.write_text(re.sub(r"(?m)^name: .*", f"name: {out.name}", definition.read_text("utf8")), "utf8")
+    definition.write_text(re.sub(r"(?m)^name: (.*)", rf"name: {out.name}\nmeasured_as: \1", definition.read_text("utf8")), "utf8")
     return out
 
 
