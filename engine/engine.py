@@ -27,7 +27,7 @@ from engine.model.checkpoint import Checkpoint
 from engine.model.clock import OperatorClock
 from engine.model.cost_only import weights_folder
 from engine.model.layers import PrefillSpan
-from engine.model.modes import make_target
+from engine.model.modes import fuse_drafter, make_target
 from engine.model.operators import Operators
 from engine.replay import replay
 from engine.round import Outcome, groups, proposed
@@ -80,6 +80,7 @@ class Engine:
             self.drafter: Drafter | None = (
                 kind(config.weights, draft_config, self.target, WARM_SLOTS + 1, layers, DraftOptions.of(config)) if kind else None
             )
+            self._fused_draft_bytes = fuse_drafter(self.drafter, self.target)
             self.lengths = LengthScheduler(self.ops, config.sps_table) if config.verify_mode != "static" else None
             self.target.time_classes(config.instrument)
             self._source = source
@@ -134,7 +135,7 @@ class Engine:
         drafter = self.drafter
         rows = sum(t[0].numel() * t.element_size() for t in drafter.slot_tensors) if drafter else 0
         return Costs(
-            weights=self._source.bytes + self.target.repacked_bytes + (drafter.bytes if drafter else 0),
+            weights=self._source.bytes + self.target.repacked_bytes + (drafter.bytes if drafter else 0) + self._fused_draft_bytes,
             slot=self.states.bytes_per_slot + rows,
             window=self.states.bytes_per_window,
             token=self.kv.bytes_per_token,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.config import EngineConfig, ModelConfig
+from engine.draft.base import Drafter
 from engine.memory.kv_pool import KvPool
 from engine.memory.state_pool import StatePool
 from engine.model.checkpoint import Checkpoint
@@ -29,3 +30,18 @@ def make_target(
 
         return GraphTarget(model, source, ops, kv, states, tap_layers)
     return Target(model, source, ops, kv, states, tap_layers)
+
+
+def fuse_drafter(drafter: Drafter | None, target: Target) -> int:
+    """In mode `fused`, compile what of a drafter can be; returns the bytes of weights that it keeps a second time."""
+    from engine.draft.block import BlockDrafter
+
+    if not isinstance(drafter, BlockDrafter):
+        return 0
+    from engine.model.fused.target import FusedTarget
+
+    if not isinstance(target, FusedTarget):
+        return 0
+    from engine.model.fused.block import FusedBlock
+
+    return FusedBlock(drafter, target).repacked_bytes

@@ -9,10 +9,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from engine.config import ConfigError
+from engine.config import ConfigError, SamplingParams
 from engine.model.fused import compiler
 from engine.model.random_weights import write_random_weights
 from engine.model.tokenizer import Tokenizer
+from engine.types import Request
 
 from .conftest import TINY, TINY_DRAFT, boot, held_out, prompts, requests
 from .test_bits import window_logits
@@ -121,6 +122,34 @@ def test_speculation_gives_the_text_of_plain_decoding(tiny, plain_fused, lane, g
     assert texts(alone) == plain_fused
     assert histograms(alone) == histograms(together)
     assert 0 < sum(record.accepted for record in together) < sum(record.drafted for record in together)
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_states_of_half_precision(tiny, dtype):
+    """Rounded after every position, in a window as in single steps."""
+    ids = prompts(5, shortest=12)
+    with fused(tiny, mamba_ssm_dtype=dtype) as engine:
+        expected = window_logits(engine, ids, 1, 1)
+    with fused(tiny, "dspark", 3, mamba_ssm_dtype=dtype) as engine:
+        assert torch.equal(window_logits(engine, ids, 4, 5), expected)
+    with boot(tiny, max_running_requests=16, mamba_ssm_dtype=dtype) as engine:
+        eager = window_logits(engine, ids, 1, 5).float()
+    assert (expected - eager).abs().max() < 0.03 * eager.abs().max()
+
+
+def test_greedy_drafts_do_not_depend_on_sampled_neighbours(tiny):
+    """A batch with a sampled row steps through Python; the greedy rows keep their drafts."""
+    ids = prompts(6)
+    greedy = requests(ids)
+    with fused(tiny, "dspark", 3) as engine:
+        alone = engine.generate(greedy)
+        mixed = engine.generate([*greedy, sampled(ids[0])])
+    assert texts(mixed[:6]) == texts(alone)
+    assert histograms(mixed[:6]) == histograms(alone)
+
+
+def sampled(prompt):
+    return Request("sampled", prompt, SamplingParams(temperature=0.9, max_tokens=24, ignore_eos=True, seed=4))
 
 
 def test_server_info_says_what_runs(tiny):

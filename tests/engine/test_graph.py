@@ -31,6 +31,15 @@ def test_logits_are_those_of_eager_at_every_batch(tiny):
             assert engine.server_info()["graph_uncaptured_windows"] == 0
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_states_of_half_precision(tiny, dtype):
+    ids = prompts(3, shortest=12)
+    with boot(tiny, mamba_ssm_dtype=dtype) as engine:
+        expected = window_logits(engine, ids, 1, 1)
+    with graph(tiny, "dspark", 3, mamba_ssm_dtype=dtype) as engine:
+        assert torch.equal(window_logits(engine, ids, 4, 3), expected)
+
+
 @pytest.mark.parametrize("lane, gamma", [("dspark", 1), ("dspark", 3), ("mtp", 1), ("lookup", 4)])
 def test_speculation_gives_the_text_of_plain_decoding(tiny, lane, gamma):
     wanted = requests(prompts(8))

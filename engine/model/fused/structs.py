@@ -62,6 +62,24 @@ class CallStruct(Structure):
     ]
 
 
+class DrafterStruct(Structure):
+    _fields_ = [
+        ("layer", LayerStruct),
+        *((name, LinearStruct) for name in ("fc", "w_last", "kv", "w2")),
+        *((name, c_void_p) for name in ("hidden_norm", "norm", "block_rows", "w1")),
+        ("rank", c_int32),
+        ("tap_width", c_int32),
+    ]
+
+
+class DraftCallStruct(Structure):
+    _fields_ = [
+        *((name, c_void_p) for name in ("anchors", "slots", "table", "lengths", "kv_slots", "steps")),
+        *((name, c_int32) for name in ("rows", "width", "table_width", "page_size")),
+        *((name, c_void_p) for name in ("last", "keys", "values", "hidden", "taps", "base", "picks", "work")),
+    ]
+
+
 CLASSES = ("linear", "lm_head", "kda", "attention", "elementwise")
 """Operator classes that the library can time, in its order."""
 
@@ -80,7 +98,12 @@ def library(path: Path) -> ctypes.CDLL:
     lib.fused_commit.argtypes = (POINTER(ModelStruct), POINTER(CallStruct), c_void_p)
     lib.fused_linear.restype = None
     lib.fused_linear.argtypes = (POINTER(LinearStruct), c_void_p, c_void_p, c_int32, c_void_p)
-    for which, struct in enumerate((LayerStruct, ModelStruct, CallStruct)):
+    lib.fused_draft_work_floats.restype = c_int64
+    lib.fused_draft_work_floats.argtypes = (POINTER(ModelStruct), POINTER(DraftCallStruct))
+    for name in ("hidden", "greedy", "observe"):
+        entry = getattr(lib, f"fused_draft_{name}")
+        entry.restype, entry.argtypes = None, (POINTER(ModelStruct), POINTER(DrafterStruct), POINTER(DraftCallStruct))
+    for which, struct in enumerate((LayerStruct, ModelStruct, CallStruct, DrafterStruct, DraftCallStruct)):
         if lib.fused_size_of(which) != ctypes.sizeof(struct):
             raise RuntimeError(f"{path}: {struct.__name__} has {ctypes.sizeof(struct)} bytes here, {lib.fused_size_of(which)} there")
     return lib

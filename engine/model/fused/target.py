@@ -56,12 +56,13 @@ class FusedTarget(Target):
         queued = [structs.queue(mixer, mlp) for mixer, mlp in zip(self.mixers, self.mlps)]
         lm_head = structs.packed.add(self.lm_head.weight)
         structs.packed.place()
+        self.lm_head_struct = lm_head
         layers = []
         for i, (mixer, mlp, linears) in enumerate(zip(self.mixers, self.mlps, queued)):
             place = self._kv_of[i] if i in self._kv_of else mixer.index
             tap = tap_layers.index(i) if i in tap_layers else -1
             layers.append(structs.layer(mixer, mlp, linears, place, tap))
-        self._model = structs.model(config, self.embed, self.norm, lm_head, layers, len(tap_layers))
+        self.model_struct = structs.model(config, self.embed, self.norm, lm_head, layers, len(tap_layers))
         self._linears: dict[tuple[int, int], LinearStruct] = {
             (part.n, part.k): part for part, _ in structs.packed.parts
         }
@@ -101,7 +102,7 @@ class FusedTarget(Target):
         if inputs > self._inputs.numel():
             self._inputs = torch.empty(inputs, dtype=BF16)
         call.inputs = self._inputs.data_ptr()
-        floats = self.lib.fused_work_floats(byref(self._model), byref(call))
+        floats = self.lib.fused_work_floats(byref(self.model_struct), byref(call))
         if floats > self._work.numel():
             self._work = torch.empty(floats)
         call.work = self._work.data_ptr()
@@ -123,14 +124,14 @@ class FusedTarget(Target):
         call.ids, call.slots, call.table = ids.data_ptr(), batch.slots.data_ptr(), table.data_ptr()
         call.lengths, call.kv_slots = batch.lengths.data_ptr(), batch.window_slots.data_ptr()
         call.logits, call.taps = logits.data_ptr(), taps.data_ptr() if taps is not None else None
-        self.lib.fused_window(byref(self._model), byref(call))
+        self.lib.fused_window(byref(self.model_struct), byref(call))
         if width == 1:
             self.commit(batch, torch.zeros(b, dtype=torch.int64))
         return logits, taps
 
     def commit(self, batch: Batch, correct: Tensor) -> None:
         self._call.slots = batch.slots.data_ptr()
-        self.lib.fused_commit(byref(self._model), byref(self._call), correct.contiguous().data_ptr())
+        self.lib.fused_commit(byref(self.model_struct), byref(self._call), correct.contiguous().data_ptr())
 
     # facts
 

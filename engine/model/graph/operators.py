@@ -51,9 +51,9 @@ def recordable(ops: Operators, recording: Recording) -> Operators:
             return ops.short_conv_window(x, weight, state, slots)
         return ops.short_conv_window(x, weight, state.index_select(0, slots))
 
-    def kda_decode(q, k, v, g, beta, state: Tensor, *, scale: float, slots: Tensor) -> tuple[Tensor, Tensor]:
-        if recording.tape is None:
-            return ops.kda_decode(q, k, v, g, beta, state, scale=scale, slots=slots)
+    def kda_decode(q, k, v, g, beta, state: Tensor, *, scale: float, slots: Tensor | None = None, **more) -> tuple[Tensor, Tensor]:
+        if recording.tape is None or slots is None:
+            return ops.kda_decode(q, k, v, g, beta, state, scale=scale, slots=slots, **more)
         before = state.index_select(0, slots)
         o, after = ops.kda_decode(q, k, v, g, beta, before, scale=scale, out_state=before)
         state.index_copy_(0, slots, after)

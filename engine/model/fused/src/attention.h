@@ -5,13 +5,25 @@
 
 constexpr int GROUP_MAX = 8;
 
-// q [group][DIM] scaled; keys and values of one KV head, `stride` floats from token to token. scores: group * room floats.
-ONE_CODE void attend(const float* q, int group, const float* keys, const float* values, int64_t stride, const int64_t* table, int page, int length, float* scores, int room, float* o) {
+// Tokens that lie outside the pool: a draft block's own keys and values, `stride` floats apart.
+struct Block {
+    const float *keys, *values;
+    int64_t stride;
+    int count;
+};
+
+// q [group][DIM] scaled; keys and values of one KV head, `stride` floats from token to token: `context` tokens of the pool, then
+// those of the block. scores: group * room floats.
+ONE_CODE void attend(const float* q, int group, const float* keys, const float* values, int64_t stride, const int64_t* table, int page, int context, const Block& block, float* scores, int room, float* o) {
     constexpr int N = DIM / LANES;
-    for (int at = 0; at < length; at += page) {
-        const float* k = keys + table[at / page] * page * stride;
-        const int count = length - at < page ? length - at : page;
-        for (int i = 0; i < count; i++, k += stride) {
+    const int length = context + block.count;
+    // runs of tokens at one distance: a page each, then the block
+    for (int at = 0; at < length;) {
+        const bool paged = at < context;
+        const float* k = paged ? keys + table[at / page] * page * stride : block.keys;
+        const int64_t step = paged ? stride : block.stride;
+        const int left = paged ? context - at : block.count, count = paged && left > page ? page : left;
+        for (int i = 0; i < count; i++, k += step) {
             vec row[N];
             UNROLL for (int j = 0; j < N; j++) row[j] = load(k + LANES * j);
             for (int g = 0; g < group; g++) {
@@ -20,6 +32,7 @@ ONE_CODE void attend(const float* q, int group, const float* keys, const float* 
                 scores[g * room + at + i] = sum(a);
             }
         }
+        at += count;
     }
     float weight_sum[GROUP_MAX];
     for (int g = 0; g < group; g++) {
@@ -40,12 +53,15 @@ ONE_CODE void attend(const float* q, int group, const float* keys, const float* 
     vec a[GROUP_MAX][N];
     for (int g = 0; g < group; g++)
         UNROLL for (int j = 0; j < N; j++) a[g][j] = all(0.0f);
-    for (int at = 0; at < length; at += page) {
-        const float* v = values + table[at / page] * page * stride;
-        const int count = length - at < page ? length - at : page;
-        for (int i = 0; i < count; i++, v += stride)
+    for (int at = 0; at < length;) {
+        const bool paged = at < context;
+        const float* v = paged ? values + table[at / page] * page * stride : block.values;
+        const int64_t step = paged ? stride : block.stride;
+        const int left = paged ? context - at : block.count, count = paged && left > page ? page : left;
+        for (int i = 0; i < count; i++, v += step)
             for (int g = 0; g < group; g++)
                 UNROLL for (int j = 0; j < N; j++) a[g][j] += load(v + LANES * j) * scores[g * room + at + i];
+        at += count;
     }
     for (int g = 0; g < group; g++)
         UNROLL for (int j = 0; j < N; j++) store(o + (g * N + j) * LANES, a[g][j] / weight_sum[g]);

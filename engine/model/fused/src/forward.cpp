@@ -1,48 +1,13 @@
 // One call a forward: every layer of the target over a window of positions.
 #include "attention.h"
+#include "draft.h"
 #include "kda.h"
 #include "mlp.h"
+#include "work.h"
 
 namespace {
 
-int64_t up(int64_t n) { return (n + BLOCK - 1) / BLOCK * BLOCK; }
-
-// Scratch of one forward, carved from one allocation; with base null it only counts.
-struct Work {
-    float *x, *wide, *fg, *back, *weights, *scores, *inputs;
-    uint16_t *h, *a, *picked;
-    int32_t* experts;
-    int ld_wide, ld_fg, ld_half, room, rows;
-    int64_t floats;
-
-    Work(const Model& m, int rows, int room, int threads, float* base) : room(room), rows(rows) {
-        const int64_t widest = 4 * m.inner + 2 * m.rank + BLOCK, mlp = 2 * m.ffn;
-        ld_wide = up(widest > mlp ? widest : mlp) + BLOCK;
-        ld_fg = up(2 * m.inner);
-        int64_t half = m.hidden > m.inner ? m.hidden : m.inner;
-        ld_half = up(half > m.ffn ? half : m.ffn);
-        int64_t at = 0;
-        auto take = [&](int64_t n) {
-            float* p = base ? base + at : nullptr;
-            at += (n + LANES - 1) / LANES * LANES;
-            return p;
-        };
-        x = take((int64_t)rows * m.hidden);
-        wide = take((int64_t)rows * ld_wide);
-        fg = take((int64_t)rows * ld_fg);
-        back = take((int64_t)rows * m.hidden);
-        weights = take((int64_t)rows * PICKS_MAX);
-        experts = (int32_t*)take((int64_t)rows * PICKS_MAX);
-        h = (uint16_t*)take((int64_t)rows * ld_half / 2);
-        a = (uint16_t*)take((int64_t)rows * ld_half / 2);
-        picked = (uint16_t*)take((int64_t)rows * m.hidden / 2);
-        inputs = take((int64_t)threads * rows * ld_half);
-        scores = take((int64_t)threads * GROUP_MAX * room);
-        floats = at;
-    }
-};
-
-int score_room(const Call& c) { return (c.table_width * c.page_size + LANES - 1) / LANES * LANES; }
+int score_room(const Call& c) { return room_of(c.table_width * c.page_size); }
 
 void kda_layer(const Team& team, const Model& m, const Layer& l, const Call& c, const Work& w, int first, int count) {
     const int rows = c.rows * count, channels = 3 * m.inner;
@@ -98,7 +63,7 @@ void attention_layer(const Team& team, const Model& m, const Layer& l, const Cal
         const float* p = w.wide + (int64_t)r * w.ld_wide;
         float o[GROUP_MAX * DIM];
         const int length = (int)c.lengths[request] + first + r % count + 1;
-        attend(p + h * group * D, group, keys + h * D, values + h * D, kv, c.table + (int64_t)request * c.table_width, c.page_size, length, scores, w.room, o);
+        attend(p + h * group * D, group, keys + h * D, values + h * D, kv, c.table + (int64_t)request * c.table_width, c.page_size, length, Block{}, scores, w.room, o);
         gate_bf16(o, p + m.inner + 2 * kv + h * group * D, group * D, w.a + (int64_t)r * m.inner + h * group * D);
     }
     t = team.lap(t, ATTENTION);
@@ -170,7 +135,10 @@ int fused_float16() {
 }
 
 // Sizes of the structs, so that Python can refuse a layout that drifted.
-int64_t fused_size_of(int which) { return which == 0 ? sizeof(Layer) : which == 1 ? sizeof(Model) : sizeof(Call); }
+int64_t fused_size_of(int which) {
+    const int64_t sizes[] = {sizeof(Layer), sizeof(Model), sizeof(Call), sizeof(Drafter), sizeof(DraftCall)};
+    return sizes[which];
+}
 
 int64_t fused_work_floats(const Model* m, const Call* c) {
     return Work(*m, c->rows * c->width, score_room(*c), c->threads, nullptr).floats;
@@ -207,5 +175,18 @@ void fused_commit(const Model* m, const Call* c, const int64_t* steps) {
 void fused_linear(const Linear* l, const uint16_t* x, float* out, int rows, float* wide) {
     linear(Team{0, 1, nullptr, wide}, *l, x, l->k, out, l->n, rows);
 }
+
+int64_t fused_draft_work_floats(const Model* m, const DraftCall* c) {
+    return Work(*m, c->rows * c->width, draft_room(*c), 1, nullptr).floats;
+}
+
+// The block of every request: rows after the drafter's last norm.
+void fused_draft_hidden(const Model* m, const Drafter* d, const DraftCall* c) { draft_hidden(*m, *d, *c); }
+
+// Base logits of those rows, then greedy picks through the vanilla Markov head.
+void fused_draft_greedy(const Model* m, const Drafter* d, const DraftCall* c) { draft_greedy(*m, *d, *c); }
+
+// What the drafter learns from a window's taps.
+void fused_draft_observe(const Model* m, const Drafter* d, const DraftCall* c) { draft_observe(*m, *d, *c); }
 
 }  // extern "C"
