@@ -160,7 +160,8 @@ def test_verdict(verdicts, key, verdict):
 
 
 def test_every_claim_is_in_the_table(derivation):
-    assert set(EXPECTED) == set(derivation.claim_definitions)
+    of_transcribed = {key for key in derivation.claim_definitions if key.startswith(("rows.", "ledger."))}  # test_transcribed.py
+    assert set(EXPECTED) == set(derivation.claim_definitions) - of_transcribed
 
 
 def test_evidence_and_thresholds_are_recorded(verdicts):

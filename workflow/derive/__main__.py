@@ -62,7 +62,7 @@ def summary(values: Values) -> str:
     text = f"{values.campaign}: {len(values.facts) - len(missing)} facts, {len(missing)} missing; claims: " + ", ".join(
         f"{n} {name}" for name, n in sorted(verdicts.items())
     )
-    changed = {manifest.get("thresholds_sha256") for manifest in values.runs.values()} - {thresholds_digest()}
+    changed = {manifest.get("thresholds_sha256") for manifest in values.runs.values()} - {thresholds_digest(), None}
     if changed:
         text += f"\n{values.campaign}: {THRESHOLDS.name} is not the file that stood there when the rows were measured"
     return text

@@ -54,6 +54,8 @@ class Derivation:
         self._open: list[str] = []
         self._weights: dict[str, Weights] = {}
         self._bits: dict[tuple, int] = {}
+        self.shared: dict[str, object] = {}
+        """What several facts compute together, once."""
 
     @cached_property
     def domains(self) -> dict[str, tuple]:
@@ -222,7 +224,8 @@ class Derivation:
             size = floor if result.fact.unit in ("", "percent") else floor / math.sqrt(2)
             with np.errstate(divide="ignore", invalid="ignore"):
                 moved = [
-                    split(definition.function(ClaimRead(self, (result.fact.key, math.expm1(s * size))), **arguments))[0].value - margin for s in (1, -1)
+                    split(definition.function(ClaimRead(self, (result.fact.key, math.expm1(s * size))), **arguments))[0].value - margin
+                    for s in (1, -1)
                 ]
             squares += max(abs(m) for m in moved) ** 2
         return math.sqrt(squares)
@@ -262,4 +265,22 @@ def domains_of(campaign: Campaign) -> dict[str, tuple]:
         table = campaign.find("points", family)
         if table is not None:
             found[field] = sorted({*found[field], *(int(text) for text in table.distinct(column))})
+    found |= named(campaign)
     return {name: tuple(values) for name, values in found.items()}
+
+
+def named(campaign: Campaign) -> dict[str, list]:
+    """Field values that only a campaign with such files has: names of claims, figures and observations, caps of a cap sweep."""
+    from workflow.derive.facts.figure import CLASSES, units_of
+
+    found: dict[str, list] = {}
+    for kind, field in (("published", "audited"), ("external", "observation")):
+        if (table := campaign.find(kind, "")) is not None:
+            found[field] = list(table.columns["id"])
+    if (table := campaign.find("figures", "")) is not None:
+        rows = list(zip(table.columns["id"], table.columns["unit"]))
+        found |= {name: [row for row, unit in rows if unit in units_of(name)] for name in CLASSES}
+    if (table := campaign.find("points", "search")) is not None and "effective_max_running_requests" in table.columns:
+        rows = zip(table.columns["stage"], table.columns["effective_max_running_requests"])
+        found["cap"] = sorted({int(text) for stage, text in rows if stage == "cap" and text})
+    return found

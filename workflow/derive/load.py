@@ -112,8 +112,10 @@ class Campaign:
 
 def file_name(kind: str, family: str) -> str:
     """Name of a family's CSV: `points` of `isl` stand in sweep_isl.csv."""
-    if kind in ("noise", "trace"):
+    if kind in ("noise", "trace", "figures", "external"):
         return f"{kind}.csv"
+    if kind == "published":
+        return "claims.csv"
     if kind == "points":
         return "search.csv" if family == "search" else f"sweep_{family}.csv"
     return f"{kind}_{family}.csv"

@@ -282,6 +282,8 @@ class Prover:
 
     def cells_mutation(self, table: Table, column: str, lines: list[int], factor: float) -> Iterator[Mutation]:
         """Cells of one column times a factor, each kept within its schema where that is possible."""
+        if column not in table.columns:  # asked for and not there
+            return
         place = {line: row for row, line in enumerate(table.lines)}
         rule = schema.schema(table.kind)["properties"][column]
         slot = self.random.randrange(64)

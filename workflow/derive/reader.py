@@ -73,6 +73,15 @@ class Read:
     def trace(self, **where) -> Rows:
         return self._rows("trace", "trace", where)
 
+    def figures(self, **where) -> Rows:
+        return self._rows("figures", "figures", where)
+
+    def external(self, **where) -> Rows:
+        return self._rows("external", "external", where)
+
+    def published(self, **where) -> Rows:
+        return self._rows("published", "published", where)
+
     def manifest(self, path: str, family: str = ""):
         """One field of the manifests, equal in all of them; Missing when it is absent or they differ."""
         found = {}

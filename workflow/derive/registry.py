@@ -26,6 +26,24 @@ DECLARED = {
     "isl": (64, 128, 256, 512, 1024, 2048, 4096),
     "lane": ("plain", "dspark"),
     "slot": (1, 2, 3, 4, 5, 6, 7),
+    "cap": (),
+    "audited": (),
+    "observation": (),
+    **dict.fromkeys(
+        (
+            "figure_s",
+            "figure_ms",
+            "figure_min",
+            "figure_rate",
+            "figure_tokens",
+            "figure_ratio",
+            "figure_percent",
+            "figure_points",
+            "figure_plain",
+            "figure_count",
+        ),
+        (),
+    ),
 }
 """Values of the fields that every campaign has as keys, measured or not; a campaign adds the ones it measured."""
 

@@ -22,7 +22,11 @@ from pathlib import Path
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
-KINDS = ("points", "requests", "steps", "trace", "noise", "gate")
+KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "figures", "external", "published")
+OWN_NAMES = {"claims": "published"}
+"""Files that are not called by the kind of their rows."""
+NAMED_BY = {"points": "run_id", "figures": "id", "external": "id", "published": "id"}
+"""Column that names a row, by kind; names are unique in a file."""
 
 
 class SchemaError(ValueError):
@@ -38,13 +42,14 @@ def schema(name: str) -> dict:
 def kind_of(path: Path) -> str:
     """Which row schema a CSV of this name follows."""
     stem = path.name.removesuffix(".gz").removesuffix(".csv")
-    first = stem.split("_")[0]
+    first = OWN_NAMES.get(stem, stem.split("_")[0])
     if stem == "search" or first == "sweep":
         return "points"
     if first in KINDS:
         return first
     raise SchemaError(
-        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv or noise.csv"
+        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, figures.csv,"
+        " external.csv or claims.csv"
     )
 
 
@@ -173,14 +178,14 @@ def check_table(path: Path, kind: str, header: list[str], rows: list[list[str]],
     properties = schema(kind)["properties"]
     for name, cells in columns.items():
         check_column(path, name, properties[name], cells, lines)
-    if kind == "points":
+    if (name := NAMED_BY.get(kind)) is not None:
         seen: dict[str, int] = {}
-        for run_id, line in zip(columns["run_id"], lines):
-            if run_id in seen:
+        for text, line in zip(columns[name], lines):
+            if text in seen:
                 raise SchemaError(
-                    f"{path}: line {line}, column run_id: {run_id!r} stands on line {seen[run_id]} already; each point needs its own"
+                    f"{path}: line {line}, column {name}: {text!r} stands on line {seen[text]} already; each row needs its own"
                 )
-            seen[run_id] = line
+            seen[text] = line
     return columns
 
 

@@ -38,6 +38,8 @@ POINTS = {
     "mean_e2e_ms": "ms",
     "mean_tpot_ms": "ms/token",
     "mean_ttft_ms": "ms",
+    "median_tpot_ms": "ms/token",
+    "median_ttft_ms": "ms",
     "other_ms": "ms/step",
     "output_throughput": "token/s",
     "request_throughput": "1/s",
@@ -71,7 +73,16 @@ STEPS = {
 TRACE = {"commit_ms": "ms", "draft_ms": "ms", "verify_ms": "ms"}
 CLOCKED = ("concurrency",)
 """Columns without a unit that come off a clock all the same: the achieved concurrency is a ratio of two times."""
-COLUMNS = {"points": POINTS, "requests": REQUESTS, "steps": STEPS, "trace": TRACE, "noise": {}}
+COLUMNS = {
+    "points": POINTS,
+    "requests": REQUESTS,
+    "steps": STEPS,
+    "trace": TRACE,
+    "noise": {},
+    "figures": {},
+    "external": {},
+    "published": {},
+}
 
 
 class UnitError(ValueError):

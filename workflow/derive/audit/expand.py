@@ -49,6 +49,8 @@ def _claim(published: Published, name: str, open_: tuple[str, ...], places: Iter
     if name in open_:
         where = published.folder / CLAIMS
         raise SchemaError(f"{where}: line {claim.line}, column formula: claims refer to one another: {' -> '.join([*open_, name])}")
+    if claim.fault:
+        raise Unpublished(f"claim {name!r}: {claim.fault}")
     if claim.tree is None:
         raise Unpublished(f"claim {name!r} has no formula: nothing published to compute it from")
     return _expand(published, claim.tree, (*open_, name), places, notes)

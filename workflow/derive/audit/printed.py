@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from workflow.derive.audit.interval import Interval, outward
 
 EXACT_COLUMNS = {
-    "isl", "osl", "max_concurrency", "num_prompts", "max_running_requests", "max_total_num_tokens", "state_slots", "block_size",
+    "isl", "osl", "max_concurrency", "num_prompts", "max_running_requests", "effective_max_running_requests", "max_total_num_tokens", "state_slots", "block_size",
     "queue", "queue_max", "completed", "failed", "steps", "rounds", "drafted", "accepted", "boot", "repeat",
 }  # fmt: skip
 """Settings and counts: what is printed is the number itself, not a rounding of it."""

@@ -46,6 +46,8 @@ class Claim:
     meaning: str
     line: int
     tree: formula.Tree | None
+    fault: str = ""
+    """Why the formula could not be read, where that is forgiven."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +119,28 @@ def read(folder: Path) -> Published:
     return Published(folder, claims, rows, stages)
 
 
+def of_campaign(campaign) -> Published:
+    """What a campaign's own tables say; only files whose rows have a name count. Raises SchemaError."""
+    rows: dict[str, Row] = {}
+    stages: dict[str, list[str]] = {}
+    for file, table in sorted(campaign.tables.items()):
+        column = {"points": "run_id", "figures": "id"}.get(table.kind)
+        for at, key in enumerate(table.columns[column] if column else ()):
+            rows[key] = Row(file, table.lines[at], {name: cells[at] for name, cells in table.columns.items()})
+            if stage := rows[key].text("stage"):
+                stages.setdefault(stage, []).append(key)
+    table = campaign.find("published", "")
+    header = list(table.columns)
+    cells = list(zip(*table.columns.values()))
+    return Published(campaign.folder, claims_of(campaign.folder / CLAIMS, header, cells, table.lines, strict=False), rows, stages)
+
+
 def read_claims(path: Path) -> dict[str, Claim]:
-    header, lines, numbers = schema.read_rows(path)
+    return claims_of(path, *schema.read_rows(path))
+
+
+def claims_of(path: Path, header: list[str], lines: list, numbers, strict: bool = True) -> dict[str, Claim]:
+    """Claims by id. With `strict` off, a formula that cannot be read makes its own claim faulty and no other."""
     lacking = [name for name in REQUIRED if name not in header]
     if lacking:
         raise SchemaError(f"{path}: line 1: column {lacking[0]!r} is missing; expected {', '.join(REQUIRED)}")
@@ -129,11 +151,14 @@ def read_claims(path: Path) -> dict[str, Claim]:
             raise SchemaError(f"{path}: line {line}, column id: empty; each claim needs its own")
         if row["id"] in claims:
             raise SchemaError(f"{path}: line {line}, column id: {row['id']!r} stands on line {claims[row['id']].line} already")
+        tree, fault = None, ""
         try:
             tree = formula.parse(row["formula"]) if row["formula"] else None
         except formula.FormulaError as error:
-            raise SchemaError(f"{path}: line {line} ({row['id']}), column formula: {error}") from None
-        claims[row["id"]] = Claim(*(row[name] for name in REQUIRED), line=line, tree=tree)
+            fault = f"column formula: {error}"
+        if fault and strict:
+            raise SchemaError(f"{path}: line {line} ({row['id']}), {fault}")
+        claims[row["id"]] = Claim(*(row[name] for name in REQUIRED), line=line, tree=tree, fault=fault)
     if not claims:
         raise SchemaError(f"{path}: no claims; expected rows below the header")
     return claims

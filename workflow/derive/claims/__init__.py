@@ -1,3 +1,19 @@
 """The claims, one module a section of the report. Importing this package registers all of them."""
 
-from workflow.derive.claims import accept, code, division, dspark, figures, lanes, loss, noise, prologue, run, scale, search, window  # noqa: F401
+from workflow.derive.claims import (  # noqa: F401
+    accept,
+    code,
+    division,
+    dspark,
+    figures,
+    lanes,
+    ledger,
+    loss,
+    noise,
+    prologue,
+    rows,
+    run,
+    scale,
+    search,
+    window,
+)

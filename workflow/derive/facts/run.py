@@ -6,11 +6,18 @@ from workflow.derive.sample import Sample
 from workflow.derive.thresholds import thresholds_digest
 
 
+def commands(read) -> dict[str, dict]:
+    """Manifests of measuring commands by family; a transcribed manifest has no command and no clock."""
+    found = {family: manifest for family, manifest in read.campaign.commands.items() if manifest.get("end")}
+    if not found:
+        raise Missing("this campaign has no manifest of a measuring command")
+    return found
+
+
 def latest(read) -> str:
     """The family measured last."""
-    if not read.campaign.commands:
-        raise Missing("this campaign has no manifest of a measuring command")
-    return max(read.campaign.commands, key=lambda family: read.campaign.commands[family]["end"])
+    found = commands(read)
+    return max(found, key=lambda family: found[family]["end"])
 
 
 def measured(read):
@@ -44,8 +51,8 @@ def dirty(read):
 @fact("run.started", kind="label")
 def started(read):
     """start of the first measuring command"""
-    latest(read)
-    first = min(read.campaign.commands, key=lambda family: read.campaign.commands[family]["start"])
+    found = commands(read)
+    first = min(found, key=lambda family: found[family]["start"])
     return read.manifest("start", first)
 
 
@@ -65,7 +72,10 @@ def cells(read):
 @fact("run.boots", kind="count")
 def boots(read):
     """distinct processes that served a point"""
-    return sum(len(set(all_points(read, family).texts("boot_id"))) for family in measured(read))
+    found = [set(all_points(read, family).texts("boot_id")) for family in measured(read)]
+    if any("" in names for names in found):
+        raise Missing("the rows do not say which boot they come from")
+    return sum(map(len, found))
 
 
 @fact("run.requests", kind="count")
