@@ -14,7 +14,7 @@ from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
-FIELDS = {"slug", "title", "absent_title", "needs", "plates", "closes"}
+FIELDS = {"slug", "title", "absent_title", "only", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
 FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 ID_LINE = re.compile(r"^\{#([\w-]+)")
@@ -36,6 +36,8 @@ class Section:
     front: str
     """Front matter as it stands in the file."""
     source: str
+    only: tuple[str, ...] = ()
+    """Campaigns that have the section at all; empty: every campaign."""
 
     @property
     def offset(self) -> int:
@@ -103,7 +105,7 @@ def load_section(path: Path, root: Path) -> Section:
     except ClosesError as error:
         raise PageError.at(file, 1, str(error), "closes") from None
     return Section(path, root, data["slug"], str(data["title"]), str(data.get("absent_title") or ""), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
-                   text[: front.end()], text[front.end() :])  # fmt: skip
+                   text[: front.end()], text[front.end() :], tuple(data.get("only") or ()))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,10 @@ class Content:
         if problems:
             raise PageError(*problems)
         return cls(sections)
+
+    def of(self, campaign: str) -> Content:
+        """The sections that a campaign has: those of every campaign, and those that name it."""
+        return Content({language: [s for s in found if campaign in (s.only or (campaign,))] for language, found in self.sections.items()})
 
     @property
     def slugs(self) -> list[str]:

@@ -124,11 +124,11 @@ class Builder:
     """Builds the pages of one campaign. `problems` collects everything that is wrong; nothing is published unless it stays empty."""
 
     def __init__(self, sources: Sources, campaign: Campaign):
-        self.sources, self.campaign = sources, campaign
+        self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name)), campaign
         self.problems: list[Problem] = []
         self.data: dict[str, str] = {}
         """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
-        content = sources.content
+        content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
         plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
         own = {
