@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,8 @@ def copy_repository(target: Path) -> Copy:
     ignore = shutil.ignore_patterns("__pycache__", "build", "*.csv", "*.csv.gz", "*.manifest.json")
     for name in ("workflow", "templates"):
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
+    config = target / "workflow" / "config.yaml"
+    config.write_text(re.sub(r"(?m)^campaigns: .*$", "campaigns: [local]", config.read_text("utf8")), "utf8")
     for name in ("sweep", "search", "gate"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")

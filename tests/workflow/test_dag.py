@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.data.synthetic import write_campaign
-from tests.workflow.conftest import Copy, copy_repository
+from tests.workflow.conftest import ROOT, Copy, copy_repository
+from workflow.plan import CAMPAIGNS
 
 pytestmark = pytest.mark.slow
 MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "gate"}
@@ -161,3 +162,16 @@ def test_an_archived_campaign_alone_is_built_as_the_command_line_says(tmp_path):
     page = (copy.root / "site/index.html").read_text("utf8")
     assert "https://example.org/r/" in page
     assert not (copy.root / "site/past").exists()
+
+
+def test_nothing_measures_under_a_transcribed_campaign(built: Copy):
+    names = ("k3-mi355x", "m1max-mtp")
+    for name in names:
+        for path in (ROOT / CAMPAIGNS / name).iterdir():
+            shutil.copy(path, built.root / CAMPAIGNS / name / path.name)
+    both = ("--config", f"campaigns=[{', '.join(names)}]", f"lead={names[0]}")
+    for forced in ((), ("-F",)):
+        run = built.snakemake("-n", "site", *forced, *both)
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert "rule page:" in run.stdout and not any(f"rule {rule}:" in run.stdout for rule in MEASURING)
+        assert not any("output: workflow/campaigns/" in line for line in run.stdout.splitlines())

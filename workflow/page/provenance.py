@@ -34,6 +34,8 @@ class Run:
 
     @classmethod
     def of(cls, file: str, manifest: dict) -> Run:
+        if origin := manifest.get("origin"):
+            return cls.transcribed(file, manifest, origin)
         machine, versions = manifest.get("machine") or {}, manifest.get("versions") or {}
         return cls(
             file,
@@ -47,6 +49,25 @@ class Run:
             str(manifest.get("start", "")),
             str(manifest.get("end", "")),
             int(manifest.get("rows") or 0),
+        )
+
+    @classmethod
+    def transcribed(cls, file: str, manifest: dict, origin: dict) -> Run:
+        """Of rows that were published elsewhere: the publication in place of the command, its hardware in place of the machine."""
+        source = f"transcribed from {origin['publisher']}: {', '.join(origin['files'])}"
+        measured = str(origin.get("measured") or "")
+        return cls(
+            file,
+            str(manifest["sha256"]),
+            source,
+            "",
+            False,
+            origin["hardware"],
+            origin["software"],
+            "",
+            "",
+            measured,
+            int(manifest["rows"]),
         )
 
 

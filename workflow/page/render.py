@@ -30,12 +30,16 @@ from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.unlink import declared, ids, unlink
-from workflow.page.view import NumbersView, PageView, ReportView, SectionView, as_script
+from workflow.page.view import AuditRow, AuditView, NumbersView, PageView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
 """Counts of a page that stand on the page itself: filled in when everything else is there to be counted."""
 
+
+AUDIT_WRONG = ("contradicts", "identity", "inconsistent")
+AUDIT_ORDER = (*AUDIT_WRONG, "unverifiable", "edge", "consistent")
+"""Verdicts of an audit in the order in which its page lists them."""
 
 MASTHEAD = (
     "prologue.best.throughput = prologue.best.accepted_per_step / prologue.best.step_ms * 1000",
@@ -204,6 +208,10 @@ class Builder:
             if language in found:
                 with self._collecting():
                     yield self._numbers(language, found[language], keys)
+        if self.campaign.values.get("audit.claims") is not None:
+            for language in LANGUAGES:
+                with self._collecting():
+                    yield self._audit(language)
 
     @cached_property
     def _lacks(self) -> dict[str, list[str]]:
@@ -306,6 +314,15 @@ class Builder:
         used = used | {key for keys in self._lacks.values() for key in keys}
         used |= {key for claim in self.campaign.values.claims.values() for key in claim.evidence}
         return {key for key in self.lookup.ancestors(used) | set(self.lookup.own) if not key.startswith("page.")}
+
+    def _audit(self, language: str) -> Page:
+        """What the publication claims, wrong claims first."""
+        values = self.campaign.values
+        ids = [fact.key.split(".")[1] for fact in values.match("audit.*.verdict")]
+        texts = {name: [str(values.fact(f"audit.{name}.{part}").value) for part in ("said", "verdict", "why")] for name in ids}
+        rows = [AuditRow(name, said, verdict, why, verdict in AUDIT_WRONG) for name, (said, verdict, why) in texts.items()]
+        rows.sort(key=lambda row: (not row.wrong, AUDIT_ORDER.index(row.verdict), row.id))
+        return self._finish("audit.html.j2", AuditView(self.contexts[language], **self._view(language, "audit"), rows=tuple(rows)), language)
 
     def _render(self, template: str, view: PageView) -> str:
         return self.sources.jinja.get_template(template).render(page=view)

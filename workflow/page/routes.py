@@ -9,8 +9,10 @@ from dataclasses import dataclass
 LANGUAGES = ("en", "zh")
 LANG = {"en": "en", "zh": "zh-Hans"}
 ASSETS = ("page.css", "page.js")
-RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets"}
+RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets", "audit"}
 """Names of routes, which no campaign may have."""
+AUDITED = "claims.csv"
+"""What a publication claims; a campaign that has it has an audit page."""
 
 
 def relative(target: str, source: str) -> str:
@@ -34,6 +36,9 @@ class Routes:
     def numbers(self, language: str) -> str:
         return f"{self.prefix}{'' if language == 'en' else language + '/'}numbers/index.html"
 
+    def audit(self, language: str) -> str:
+        return f"{self.prefix}{'' if language == 'en' else language + '/'}audit/index.html"
+
     def data(self, file: str) -> str:
         return f"{self.prefix}data/{file}"
 
@@ -41,11 +46,13 @@ class Routes:
         return f"{self.prefix}figures/{plate}.{language}.svg"
 
     def files(self, measured: Iterable[str], plates: Iterable[str]) -> list[str]:
-        """Every file of the campaign. `measured`: names of its CSVs and manifests."""
+        """Every file of the campaign. `measured`: names of its CSVs and manifests; published claims among them have an audit."""
+        measured = list(measured)
         return [
             *(self.report(language) for language in LANGUAGES),
             *(self.numbers(language) for language in LANGUAGES),
             *(self.cards(language) for language in LANGUAGES),
+            *(self.audit(language) for language in LANGUAGES if AUDITED in measured),
             *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),
             *(self.data(name) for name in measured),
             *(self.figure(plate, language) for plate in plates for language in LANGUAGES),

@@ -113,7 +113,7 @@ class PageView:
         return self.to(self.routes.numbers(self.language))
 
     def _in(self, language: str) -> str:
-        return self.routes.report(language) if self.kind == "report" else self.routes.numbers(language)
+        return {"numbers": self.routes.numbers, "audit": self.routes.audit}.get(self.kind, self.routes.report)(language)
 
     @property
     def twin(self) -> str:
@@ -166,7 +166,7 @@ class FractionView:
 class ReportView(PageView):
     sections: tuple[SectionView, ...] = ()
 
-    SPEC = ("model", "machine", "software", "load", "noise", "when")
+    SPEC = ("source", "hardware", "serves", "model", "machine", "software", "load", "noise", "when")
 
     def splice(self, source: str) -> Markup:
         return Markup(inline(parse(source, self.strings.files["ui"]), self.context, self.strings.files["ui"]))
@@ -262,3 +262,21 @@ class NumbersView(PageView):
     literals: tuple[tuple[str, Markup, str], ...] = field(default=())
 
     title = "ui.ledger.title"
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One published claim with the verdict on it."""
+
+    id: str
+    said: str
+    verdict: str
+    why: str
+    wrong: bool
+
+
+@dataclass(frozen=True)
+class AuditView(PageView):
+    rows: tuple[AuditRow, ...] = ()
+
+    title = "ui.audit.title"
