@@ -43,6 +43,8 @@ FACTS = [
     Fact("run.boots", 4, "", "count"),
     Fact("run.requests", 1440, "", "count"),
     Fact("run.failed", 0, "", "count"),
+    *(Fact(f"origin.{name}", None, "", "label", reason="measured here") for name in ("publisher", "measured", "hardware", "model", "software")),
+    *(Fact(key, None, "", "count", reason="measured here") for key in ("origin.rows", "audit.claims", "audit.wrong")),
     Fact("noise.floor", 1.27, "percent", "percent"),
     Fact("model.params", 8350000, "", "count"),
     Fact("model.kda_layers", 6, "", "count"),
