@@ -9,11 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engine.config import MODES, WEIGHTS, ConfigError, EngineConfig
+from engine.config import WEIGHTS, ConfigError, EngineConfig
 from engine.draft.flags import lane_flags, lane_settings
 from engine.emission import visible_text
 from engine.memory.flags import memory_flags, memory_settings
 from engine.memory.limit import ProcessMemory, allocation_failure
+from engine.model.flags import mode_flags, mode_settings
 from engine.sampling_flags import sampling_flags, sampling_params
 from engine.types import Request, RequestRecord
 
@@ -26,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--prompt-file", required=True, type=Path, metavar="F", help=f"text file; prompts are separated by a line `{SEPARATOR}`")
     p.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR", help="folder with target, drafters and tokenizer (default: the shipped ones)")
     lane_flags(p)
-    p.add_argument("--mode", default=default.mode, help=f"one of {', '.join(MODES)} (default {default.mode})")
+    mode_flags(p)
     p.add_argument("--threads", type=int, default=default.threads, metavar="N", help="CPU threads (default 1)")
     sampling_flags(p)
     memory_flags(p)
@@ -98,7 +99,7 @@ def main(argv: list[str] | None = None) -> int:
         from engine.model.tokenizer import Tokenizer
 
         config = EngineConfig(
-            weights=args.weights, mode=args.mode, threads=args.threads, **lane_settings(args),
+            weights=args.weights, threads=args.threads, **mode_settings(args), **lane_settings(args),
             **memory_settings(args),
         )
         engine = Engine(config, ProcessMemory() if args.in_child else None)

@@ -143,6 +143,7 @@ class GraphTarget(Target):
 
     def mode_facts(self) -> dict:
         return {
+            "cuda_graph_max_bs": self.sizes[-1] if self.sizes else 0,
             "graph_buckets": list(self.sizes),
             "graph_widths": sorted({width for _, width in self.captured}),
             "graph_bytes": self.graph_bytes,
