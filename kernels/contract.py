@@ -18,17 +18,21 @@ DTYPES = {
     "any": (),
 }
 
+MOST_LAYOUTS = 4096
+"""Accepted layouts that one contract remembers; prompts of every length would fill the memory otherwise."""
+
 MAX_BLOCK_SIZE = 15
 """Largest γ any kernel accepts; the verify window then has 16 positions."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One tensor argument: symbolic dimensions, accepted dtypes, and whether it must be contiguous."""
+    """One tensor argument: symbolic dimensions, accepted dtypes, whether it must be contiguous and whether it may be None."""
 
     dims: tuple[str, ...]
     dtype: str
     contiguous: bool
+    optional: bool
 
 
 class Contract:
@@ -36,32 +40,48 @@ class Contract:
 
     `Contract("op", q="B H K | f32", pool="N H K | f32 | contiguous", x="... D | float")`: equal letters must
     have equal sizes, a leading `...` takes any dimensions (equal over all arguments that have it), an
-    integer is itself. The last stride must be one.
+    integer is itself. The last stride must be one. `| optional` lets the argument be None. What was accepted once is
+    accepted again by a look-up, so a check costs a hot path no more than reading the arguments' layouts.
     """
 
     def __init__(self, op: str, **arguments: str) -> None:
         self.op = op
         self.arguments: dict[str, Argument] = {}
+        self.accepted: dict[tuple, dict[str, int]] = {}
         for name, text in arguments.items():
             parts = [part.strip() for part in text.split("|")]
             dtype = parts[1] if len(parts) > 1 else "any"
             if dtype not in DTYPES:
                 raise KeyError(f"contract of {op}: unknown dtype group {dtype!r} of {name}")
-            self.arguments[name] = Argument(tuple(parts[0].split()), dtype, "contiguous" in parts[2:])
+            self.arguments[name] = Argument(tuple(parts[0].split()), dtype, "contiguous" in parts[2:], "optional" in parts[2:])
 
     def check(self, **tensors: torch.Tensor | None) -> dict[str, int]:
-        """Sizes of the letters; ValueError naming the argument, its shape and the shape it should have.
+        """Sizes of the letters (not to be changed); ValueError naming the argument, its shape and the shape it should have.
 
         None stands for an optional argument that was not given.
         """
+        try:
+            # Flat and inlined: these lines are the whole cost of a check that was passed before.
+            layout = (*tensors, *[t if t is None else (t.shape, t.stride(), t.dtype, t.device) for t in tensors.values()])
+            sizes = self.accepted.get(layout)
+        except (AttributeError, TypeError):
+            layout = sizes = None
+        if sizes is None:
+            sizes = self._examine(tensors)
+            if len(self.accepted) >= MOST_LAYOUTS:
+                self.accepted.clear()
+            self.accepted[layout] = sizes
+        return sizes
+
+    def _examine(self, tensors: dict[str, torch.Tensor | None]) -> dict[str, int]:
         sizes: dict[str, int] = {}
         origin: dict[str, str] = {}
         lead: tuple[int, ...] | None = None
         device: torch.device | None = None
         for name, tensor in tensors.items():
-            if tensor is None:
-                continue
             argument = self.arguments[name]
+            if tensor is None and argument.optional:
+                continue
             if not isinstance(tensor, torch.Tensor):
                 raise ValueError(f"{self.op}: {name} must be a tensor [{self._text(argument)}], got {type(tensor).__name__}")
             shape = tuple(tensor.shape)

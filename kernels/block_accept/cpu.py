@@ -6,8 +6,7 @@ import torch
 
 from kernels.block_accept.reference import CONTRACT
 from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, deciding_uniform, pick
-from kernels.chain_accept.reference import check_final
-from kernels.greedy_accept.reference import check_window
+from kernels.chain_accept.reference import check_rule
 
 
 def block_accept(
@@ -20,10 +19,8 @@ def block_accept(
     debug: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference."""
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    sizes = check_rule(CONTRACT, p, q, drafts, u, u_final, verify_lens)
     batch, block = sizes["B"], sizes["G"]
-    check_window("block_accept", block, sizes["W"], verify_lens)
-    check_final("block_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("block_accept", p, q, mask)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import check_final, inverse_cdf
+from kernels.chain_accept.reference import check_rule, final_uniform, inverse_cdf
 from kernels.contract import Contract, check_probabilities
-from kernels.greedy_accept.reference import candidate_count, check_window
+from kernels.greedy_accept.reference import candidate_count
 
 CONTRACT = Contract(
     "block_accept",
@@ -15,7 +15,7 @@ CONTRACT = Contract(
     drafts="B G | int",
     u="B G | f32",
     u_final="... | f32",
-    verify_lens="B | int",
+    verify_lens="B | int | optional",
 )
 
 
@@ -37,9 +37,7 @@ def block_accept(
     Arguments and returns as `chain_accept`; u[b, i - 1] decides the prefix of i drafts.
     Source: Sun et al., "Block verification accelerates speculative decoding", 2024 (arXiv 2403.10444), algorithm 2.
     """
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
-    check_window("block_accept", sizes["G"], sizes["W"], verify_lens)
-    check_final("block_accept", u_final, sizes["B"], sizes["W"])
+    sizes = check_rule(CONTRACT, p, q, drafts, u, u_final, verify_lens)
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -71,7 +69,7 @@ def block_accept(
         if float(weights.sum()) <= 0.0:
             weights = p[request, accepted]
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
+        bonus[request] = inverse_cdf(weights, final_uniform(u_final, request, accepted))
     return correct, bonus
 
 

@@ -6,12 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.aot import variant
 from kernels.block_accept.reference import CONTRACT
-from kernels.chain_accept.reference import check_final
-from kernels.chain_accept.triton import BLOCK, final_uniform, pick, row_sum
-from kernels.contract import check_probabilities
-from kernels.greedy_accept.reference import check_window
+from kernels.chain_accept.triton import commit, launch, row_sum, rule_variant
 from kernels.greedy_accept.triton import candidate_limit
 
 WARPS = 4
@@ -47,11 +43,7 @@ def _block_accept(
         keep = tl.load(u + request * G + length - 1) < probability
         accepted = tl.where(keep, length, accepted)
         kept_ratio = tl.where(keep, ratio, kept_ratio)
-    row_p = p + (request * (G + 1) + accepted) * V
-    row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
-    token = pick(row_p, row_q, kept_ratio, -1, accepted < count, final_uniform(u_final, request, accepted, G, PER_POSITION), V, BLOCK)
-    tl.store(correct + request, accepted.to(tl.int64))
-    tl.store(bonus + request, token.to(tl.int64))
+    commit(p, q, kept_ratio, -1, accepted < count, u_final, correct, bonus, request, accepted, G, V, PER_POSITION, BLOCK)
 
 
 def block_accept(
@@ -64,50 +56,7 @@ def block_accept(
     debug: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
-    check_window("block_accept", sizes["G"], sizes["W"], None)
-    check_final("block_accept", u_final, sizes["B"], sizes["W"])
-    if debug:
-        check_probabilities("block_accept", "p", p)
-        check_probabilities("block_accept", "q", q)
-    correct = torch.empty(sizes["B"], dtype=torch.int64, device=p.device)
-    bonus = torch.empty_like(correct)
-    if sizes["B"]:
-        _block_accept[(sizes["B"],)](
-            p.contiguous(),
-            q.contiguous(),
-            drafts.contiguous(),
-            u.contiguous(),
-            u_final.contiguous(),
-            drafts if verify_lens is None else verify_lens,
-            correct,
-            bonus,
-            sizes["G"],
-            sizes["V"],
-            PER_POSITION=u_final.dim() == 2,
-            HAS_LENS=verify_lens is not None,
-            BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
-            num_warps=WARPS,
-        )
-    return correct, bonus
+    return launch(_block_accept, WARPS, CONTRACT, p, q, drafts, u, u_final, verify_lens, debug)
 
 
-VARIANTS = [
-    variant(
-        _block_accept,
-        WARPS,
-        p="*fp32",
-        q="*fp32",
-        drafts="*i64",
-        u="*fp32",
-        u_final="*fp32",
-        verify_lens="*i64",
-        correct="*i64",
-        bonus="*i64",
-        G="i32",
-        V="i32",
-        PER_POSITION=True,
-        HAS_LENS=True,
-        BLOCK=BLOCK,
-    )
-]
+VARIANTS = [rule_variant(_block_accept, WARPS)]

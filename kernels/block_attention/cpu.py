@@ -6,7 +6,7 @@ import torch
 
 from kernels.block_attention.reference import CONTRACT
 from kernels.contract import check_block_size
-from kernels.decode_attention.cpu import fits, token_rows
+from kernels.decode_attention.cpu import token_rows
 from kernels.decode_attention.reference import check_length, check_paging
 
 
@@ -23,16 +23,7 @@ def block_attention(
     scale: float,
 ) -> torch.Tensor:
     """Same semantics as the reference; a request's bits depend on its own tokens and on γ, not on the batch."""
-    if (
-        q.dim() != 4
-        or k_block.shape != v_block.shape
-        or k_block.shape[:2] != q.shape[:2]
-        or k_block.shape[2:] != k_cache.shape[1:]
-        or not fits(q, k_cache, v_cache, block_table, lengths)
-    ):
-        CONTRACT.check(
-            q=q, k_block=k_block, v_block=v_block, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths
-        )
+    CONTRACT.check(q=q, k_block=k_block, v_block=v_block, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
     batch, block, query_heads, dim = q.shape
     check_block_size("block_attention", block)
     check_paging("block_attention", query_heads, k_cache, block_table, page_size)

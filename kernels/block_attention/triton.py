@@ -10,13 +10,11 @@ from kernels.aot import variant
 from kernels.block_attention.reference import CONTRACT
 from kernels.contract import check_block_size
 from kernels.decode_attention.reference import check_paging
+from kernels.decode_attention.triton import load_tile, token_offsets
 from kernels.environment import interpret
+from kernels.prefill_attention.triton import BLOCK_N, PRECISION, WARPS, fold
 
-WARPS = 4
-PRECISION = "bf16x6"
-"""As in `kda_prefill`: float32 accuracy on the matrix units of both vendors."""
 BLOCK_G = 16
-BLOCK_N = 16
 
 
 @triton.jit
@@ -63,18 +61,12 @@ def _block_attention(
     for start in range(0, length, BLOCK_N):
         token = start + tl.arange(0, BLOCK_N)
         live = token < length
-        page = tl.load(block_table + request * P + token // PAGE, mask=live, other=0)
-        at = ((page * PAGE + token % PAGE) * HKV + kv_head) * D
+        at = token_offsets(block_table + request * P, token, live, kv_head, HKV, D, PAGE)
         both = live[:, None] & inside[None, :]
-        key = tl.load(k_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
-        value = tl.load(v_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
+        key = load_tile(k_cache, at, dim, both)
+        value = load_tile(v_cache, at, dim, both)
         score = tl.where(live[None, :], tl.dot(query, tl.trans(key), input_precision=PRECISION), -float("inf"))
-        new_largest = tl.maximum(largest, tl.max(score, axis=1))
-        weight = tl.exp(score - new_largest[:, None])
-        fade = tl.exp(largest - new_largest)
-        total = total * fade + tl.sum(weight, axis=1)
-        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision=PRECISION)
-        largest = new_largest
+        largest, total, mixed = fold(largest, total, mixed, score, value, PRECISION)
     tl.store(o + row, mixed / total[:, None], mask=mask_g)
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import CONTRACT, check_final
+from kernels.chain_accept.reference import CONTRACT, check_rule
 from kernels.contract import check_probabilities
-from kernels.greedy_accept.reference import check_window
 
 
 def candidates(drafts: torch.Tensor, verify_lens: torch.Tensor | None) -> torch.Tensor:
@@ -58,10 +57,8 @@ def chain_accept(
     debug: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference."""
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    sizes = check_rule(CONTRACT, p, q, drafts, u, u_final, verify_lens)
     block = sizes["G"]
-    check_window("chain_accept", block, sizes["W"], verify_lens)
-    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("chain_accept", p, q, mask)

@@ -14,7 +14,7 @@ CONTRACT = Contract(
     drafts="B G | int",
     u="B G | f32",
     u_final="... | f32",
-    verify_lens="B | int",
+    verify_lens="B | int | optional",
 )
 
 
@@ -22,6 +22,29 @@ def check_final(op: str, u_final: torch.Tensor, batch: int, window: int) -> None
     """One last uniform a request, or one a window position."""
     if u_final.shape not in ((batch,), (batch, window)):
         raise ValueError(f"{op}: u_final has shape {list(u_final.shape)}, expected [{batch}] or [{batch}, {window}]")
+
+
+def check_rule(
+    contract: Contract,
+    p: torch.Tensor,
+    q: torch.Tensor | None,
+    drafts: torch.Tensor,
+    u: torch.Tensor,
+    u_final: torch.Tensor,
+    verify_lens: torch.Tensor | None,
+    read_lengths: bool = True,
+) -> dict[str, int]:
+    """Sizes B, G, W, V of a rule of rejection sampling; `read_lengths` also looks at the values of verify_lens."""
+    rows = {"p": p} if q is None and "q" not in contract.arguments else {"p": p, "q": q}
+    sizes = contract.check(**rows, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    check_window(contract.op, sizes["G"], sizes["W"], verify_lens if read_lengths else None)
+    check_final(contract.op, u_final, sizes["B"], sizes["W"])
+    return sizes
+
+
+def final_uniform(u_final: torch.Tensor, request: int, accepted: int) -> torch.Tensor:
+    """The uniform [] of a request's bonus: its only one, or that of the position after its accepted drafts."""
+    return u_final[request] if u_final.dim() == 1 else u_final[request, accepted]
 
 
 def inverse_cdf(weights: torch.Tensor, u: torch.Tensor) -> int:
@@ -63,9 +86,7 @@ def chain_accept(
     ValueError on shapes, γ outside 1..15, or (debug) on rows that are no distribution.
     Source: Leviathan et al., "Fast inference from transformers via speculative decoding", 2023; Chen et al., 2023.
     """
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
-    check_window("chain_accept", sizes["G"], sizes["W"], verify_lens)
-    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
+    sizes = check_rule(CONTRACT, p, q, drafts, u, u_final, verify_lens)
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -86,5 +107,5 @@ def chain_accept(
                 break
             accepted += 1
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
+        bonus[request] = inverse_cdf(weights, final_uniform(u_final, request, accepted))
     return correct, bonus

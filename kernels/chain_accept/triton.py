@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import triton
 import triton.language as tl
 
-from kernels.aot import variant
-from kernels.chain_accept.reference import CONTRACT, check_final
-from kernels.contract import check_probabilities
-from kernels.greedy_accept.reference import check_window
+from kernels.aot import Variant, variant
+from kernels.chain_accept.reference import CONTRACT, check_rule
+from kernels.contract import Contract, check_probabilities
 from kernels.greedy_accept.triton import candidate_limit
 
 WARPS = 8
@@ -73,6 +74,19 @@ def final_uniform(u_final, request, accepted, G, PER_POSITION: tl.constexpr):
 
 
 @triton.jit
+def commit(
+    p, q, ratio, removed, use_q, u_final, correct, bonus, request, accepted, G, V, PER_POSITION: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Write a request's verdict: how many drafts stand, and the bonus drawn from the row after them."""
+    row_p = p + (request * (G + 1) + accepted) * V
+    row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
+    u = final_uniform(u_final, request, accepted, G, PER_POSITION)
+    token = pick(row_p, row_q, ratio, removed, use_q, u, V, BLOCK)
+    tl.store(correct + request, accepted.to(tl.int64))
+    tl.store(bonus + request, token.to(tl.int64))
+
+
+@triton.jit
 def _chain_accept(
     p, q, drafts, u, u_final, verify_lens, correct, bonus, G, V, PER_POSITION: tl.constexpr, HAS_LENS: tl.constexpr, BLOCK: tl.constexpr
 ):
@@ -90,11 +104,56 @@ def _chain_accept(
         accepted += (offered & passed).to(tl.int32)
         rejected += (offered & (passed == 0)).to(tl.int32)
         alive = (offered & passed).to(tl.int32)
-    row_p = p + (request * (G + 1) + accepted) * V
-    row_q = q + (request * G + tl.minimum(accepted, G - 1)) * V
-    token = pick(row_p, row_q, 1.0, -1, rejected > 0, final_uniform(u_final, request, accepted, G, PER_POSITION), V, BLOCK)
-    tl.store(correct + request, accepted.to(tl.int64))
-    tl.store(bonus + request, token.to(tl.int64))
+    commit(p, q, 1.0, -1, rejected > 0, u_final, correct, bonus, request, accepted, G, V, PER_POSITION, BLOCK)
+
+
+def launch(
+    kernel: Any,
+    warps: int,
+    contract: Contract,
+    p: torch.Tensor,
+    q: torch.Tensor | None,
+    drafts: torch.Tensor,
+    u: torch.Tensor,
+    u_final: torch.Tensor,
+    verify_lens: torch.Tensor | None,
+    debug: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Check and run one rule of rejection sampling, one program a request; q None for rules without draft rows.
+
+    Verify lengths are clamped in the kernel, not refused: looking at them would wait for the device.
+    """
+    sizes = check_rule(contract, p, q, drafts, u, u_final, verify_lens, read_lengths=False)
+    if debug:
+        check_probabilities(contract.op, "p", p)
+        if q is not None:
+            check_probabilities(contract.op, "q", q)
+    correct = torch.empty(sizes["B"], dtype=torch.int64, device=p.device)
+    bonus = torch.empty_like(correct)
+    if sizes["B"]:
+        rows = (p,) if q is None else (p, q)
+        kernel[(sizes["B"],)](
+            *(tensor.contiguous() for tensor in (*rows, drafts, u, u_final)),
+            drafts if verify_lens is None else verify_lens,
+            correct,
+            bonus,
+            sizes["G"],
+            sizes["V"],
+            PER_POSITION=u_final.dim() == 2,
+            HAS_LENS=verify_lens is not None,
+            BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
+            num_warps=warps,
+        )
+    return correct, bonus
+
+
+def rule_variant(kernel: Any, warps: int) -> Variant:
+    """The compilation of one rule, with or without draft rows."""
+    floats = {name: "*fp32" for name in ("p", "q", "u", "u_final")}
+    ids = {name: "*i64" for name in ("drafts", "verify_lens", "correct", "bonus")}
+    sizes = {"G": "i32", "V": "i32", "PER_POSITION": True, "HAS_LENS": True, "BLOCK": BLOCK}
+    arguments = floats | ids | sizes
+    return variant(kernel, warps, **{name: arguments[name] for name in kernel.arg_names})
 
 
 def chain_accept(
@@ -107,50 +166,7 @@ def chain_accept(
     debug: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; verify lengths are clamped, not refused. `debug` checks every row and waits."""
-    sizes = CONTRACT.check(p=p, q=q, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
-    check_window("chain_accept", sizes["G"], sizes["W"], None)
-    check_final("chain_accept", u_final, sizes["B"], sizes["W"])
-    if debug:
-        check_probabilities("chain_accept", "p", p)
-        check_probabilities("chain_accept", "q", q)
-    correct = torch.empty(sizes["B"], dtype=torch.int64, device=p.device)
-    bonus = torch.empty_like(correct)
-    if sizes["B"]:
-        _chain_accept[(sizes["B"],)](
-            p.contiguous(),
-            q.contiguous(),
-            drafts.contiguous(),
-            u.contiguous(),
-            u_final.contiguous(),
-            drafts if verify_lens is None else verify_lens,
-            correct,
-            bonus,
-            sizes["G"],
-            sizes["V"],
-            PER_POSITION=u_final.dim() == 2,
-            HAS_LENS=verify_lens is not None,
-            BLOCK=min(BLOCK, triton.next_power_of_2(sizes["V"])),
-            num_warps=WARPS,
-        )
-    return correct, bonus
+    return launch(_chain_accept, WARPS, CONTRACT, p, q, drafts, u, u_final, verify_lens, debug)
 
 
-VARIANTS = [
-    variant(
-        _chain_accept,
-        WARPS,
-        p="*fp32",
-        q="*fp32",
-        drafts="*i64",
-        u="*fp32",
-        u_final="*fp32",
-        verify_lens="*i64",
-        correct="*i64",
-        bonus="*i64",
-        G="i32",
-        V="i32",
-        PER_POSITION=True,
-        HAS_LENS=True,
-        BLOCK=BLOCK,
-    )
-]
+VARIANTS = [rule_variant(_chain_accept, WARPS)]

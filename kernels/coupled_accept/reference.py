@@ -15,7 +15,7 @@ CONTRACT = Contract(
     temperature="B | f32",
     seeds="B | int",
     positions="B | int",
-    verify_lens="B | int",
+    verify_lens="B | int | optional",
 )
 
 

@@ -28,17 +28,6 @@ def token_rows(
     return rows
 
 
-def fits(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, table: torch.Tensor, lengths: torch.Tensor) -> bool:
-    """The few comparisons that tell the usual call from one that the contract must look at."""
-    return (
-        k_cache.shape == v_cache.shape
-        and q.shape[-1] == k_cache.shape[-1]
-        and q.shape[0] == table.shape[0] == lengths.shape[0]
-        and q.dtype is torch.float32
-        and lengths.dtype is torch.int64
-    )
-
-
 def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, first_length: int) -> torch.Tensor:
     """Positions t = 0..W-1 over their first `first_length + t` tokens.
 
@@ -65,8 +54,7 @@ def decode_attention(
     scale: float,
 ) -> torch.Tensor:
     """Same semantics as the reference; a request's bits depend on its own tokens only."""
-    if q.dim() != 3 or not fits(q, k_cache, v_cache, block_table, lengths):
-        CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
+    CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
     batch, query_heads, dim = q.shape
     check_paging("decode_attention", query_heads, k_cache, block_table, page_size)
     kv_heads = k_cache.shape[1]

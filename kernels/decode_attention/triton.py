@@ -10,11 +10,24 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.aot import variant
+from kernels.aot import Variant, variant
 from kernels.decode_attention.reference import CONTRACT, check_paging
 
 WARPS = 4
 BLOCK_N = 32
+
+
+@triton.jit
+def token_offsets(block_table, token, live, kv_head, HKV, D, PAGE: tl.constexpr):
+    """Where the rows of some tokens of a request start in a pool [S, Hkv, D]; block_table points at its first page."""
+    page = tl.load(block_table + token // PAGE, mask=live, other=0)
+    return ((page * PAGE + token % PAGE) * HKV + kv_head) * D
+
+
+@triton.jit
+def load_tile(cache, at, dim, mask):
+    """Rows [BLOCK_N, BLOCK_D] of a pool in float32."""
+    return tl.load(cache + at[:, None] + dim[None, :], mask=mask, other=0.0).to(tl.float32)
 
 
 @triton.jit
@@ -52,15 +65,14 @@ def paged_attention(
     for start in range(0, seen, BLOCK_N):
         token = start + tl.arange(0, BLOCK_N)
         live = token < seen
-        page = tl.load(block_table + request * P + token // PAGE, mask=live, other=0)
-        at = ((page * PAGE + token % PAGE) * HKV + kv_head) * D
+        at = token_offsets(block_table + request * P, token, live, kv_head, HKV, D, PAGE)
         both = live[:, None] & inside[None, :]
-        key = tl.load(k_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
+        key = load_tile(k_cache, at, dim, both)
         score = tl.where(live, tl.sum(key * query[None, :], axis=1), -float("inf"))
         new_largest = tl.maximum(largest, tl.max(score, axis=0))
         weight = tl.exp(score - new_largest)
         fade = tl.exp(largest - new_largest)
-        value = tl.load(v_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
+        value = load_tile(v_cache, at, dim, both)
         total = total * fade + tl.sum(weight, axis=0)
         mixed = mixed * fade + tl.sum(weight[:, None] * value, axis=0)
         largest = new_largest
@@ -119,7 +131,7 @@ def decode_attention(
     return launch(q.unsqueeze(1), k_cache, v_cache, block_table, lengths, page_size, scale, 0).squeeze(1)
 
 
-def attention_variant(window: int | str, first: int):
+def attention_variant(window: int | str, first: int) -> Variant:
     """Bfloat16 pool, heads of 64, for decode (window 1) or a window of any size."""
     return variant(
         paged_attention,

@@ -7,7 +7,7 @@ import torch
 from kernels.contract import Contract, check_block_size
 
 CONTRACT = Contract(
-    "greedy_accept", drafts="B G | int", target_ids="B W | int", verify_lens="B | int", temperature="B | f32"
+    "greedy_accept", drafts="B G | int", target_ids="B W | int", verify_lens="B | int | optional", temperature="B | f32 | optional"
 )
 
 

@@ -21,21 +21,11 @@ def kda_decode(
     out_state: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; a request's bits do not depend on the batch."""
-    batch, heads, keys = q.shape
-    values = v.shape[2]
-    if (
-        k.shape != q.shape
-        or g.shape != q.shape
-        or v.shape[:2] != q.shape[:2]
-        or beta.shape != q.shape[:2]
-        or state.shape[1:] != (heads, keys, values)
-        or state.dtype is not torch.float32
-        or (out_state is not None and not out_state.is_contiguous())
-    ):
-        CONTRACT.check(q=q, k=k, v=v, g=g, beta=beta, state=state, slots=slots, out_state=out_state)
+    sizes = CONTRACT.check(q=q, k=k, v=v, g=g, beta=beta, state=state, slots=slots, out_state=out_state)
+    batch, heads, keys, values = sizes["B"], sizes["H"], sizes["K"], sizes["V"]
+    check_state_rows("kda_decode", state, batch, slots)
     scatter = False
     if slots is None:
-        check_state_rows("kda_decode", state, batch, slots)
         before = state
         after = torch.empty(batch, heads, keys, values) if out_state is None else out_state
     elif batch == 1:

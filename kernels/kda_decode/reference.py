@@ -14,8 +14,8 @@ CONTRACT = Contract(
     g="B H K | f32",
     beta="B H | f32",
     state="N H K V | f32",
-    slots="B | int",
-    out_state="B H K V | f32 | contiguous",
+    slots="B | int | optional",
+    out_state="B H K V | f32 | contiguous | optional",
 )
 
 

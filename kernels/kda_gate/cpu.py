@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kernels.kda_gate.reference import CONTRACT
+from kernels.kda_gate.reference import check_gate
 from kernels.scalars import scalar
 from kernels.vector_loop import VECTOR
 
@@ -17,14 +17,7 @@ def kda_gate(
     decay_floor: float = -3.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; an element's bits do not depend on the batch if H * K is a multiple of 64."""
-    heads = a_log.shape[0]
-    channels = dt_bias.shape[0]
-    if f.shape[-1] != channels or b.shape[-1] != heads or channels % heads or decay_floor >= 0:
-        CONTRACT.check(f=f, b=b, a_log=a_log, dt_bias=dt_bias)
-        raise ValueError(
-            f"kda_gate: f {list(f.shape)} with {heads} heads and decay_floor = {decay_floor}; expected [..., C] with C a multiple "
-            "of the heads and a negative floor"
-        )
+    heads, channels = check_gate(f, b, a_log, dt_bias, decay_floor)
     wide = f + dt_bias if f.dtype is torch.float32 else f.float().add_(dt_bias)
     raw = wide.view(*f.shape[:-1], heads, channels // heads)
     g = raw.mul_(a_log.exp().unsqueeze_(-1)).sigmoid_().mul_(scalar(decay_floor))

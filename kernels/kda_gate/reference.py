@@ -9,6 +9,17 @@ from kernels.contract import Contract
 CONTRACT = Contract("kda_gate", f="... C | float", b="... H | float", a_log="H | f32", dt_bias="C | f32")
 
 
+def check_gate(f: torch.Tensor, b: torch.Tensor, a_log: torch.Tensor, dt_bias: torch.Tensor, decay_floor: float) -> tuple[int, int]:
+    """Heads H and channels C of a call whose shapes fit, C a multiple of H; the floor is negative."""
+    sizes = CONTRACT.check(f=f, b=b, a_log=a_log, dt_bias=dt_bias)
+    heads, channels = sizes["H"], sizes["C"]
+    if channels % heads:
+        raise ValueError(f"kda_gate: f has shape {list(f.shape)}, expected its last size to be a multiple of the {heads} heads of a_log")
+    if decay_floor >= 0:
+        raise ValueError(f"kda_gate: decay_floor = {decay_floor}, expected a negative number")
+    return heads, channels
+
+
 def kda_gate(
     f: torch.Tensor,
     b: torch.Tensor,
@@ -23,12 +34,7 @@ def kda_gate(
     beta [..., H] float32, the write strength, in (0, 1). ValueError if C is no multiple of H or decay_floor >= 0.
     Source: Kimi K3 technical report, bounded ("safe") gate; Kimi Linear (2025) for beta.
     """
-    sizes = CONTRACT.check(f=f, b=b, a_log=a_log, dt_bias=dt_bias)
-    heads = sizes["H"]
-    if sizes["C"] % heads:
-        raise ValueError(f"kda_gate: f has shape {list(f.shape)}, expected its last size to be a multiple of the {heads} heads of a_log")
-    if decay_floor >= 0:
-        raise ValueError(f"kda_gate: decay_floor = {decay_floor}, expected a negative number")
+    heads, _ = check_gate(f, b, a_log, dt_bias, decay_floor)
     rate = torch.exp(a_log)[:, None]
     raw = (f.float() + dt_bias).unflatten(-1, (heads, -1))
     g = decay_floor * torch.sigmoid(rate * raw)

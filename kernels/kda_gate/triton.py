@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.kda_gate.reference import CONTRACT
+from kernels.kda_gate.reference import check_gate
 
 WARPS = 1
 
@@ -34,13 +34,7 @@ def kda_gate(
     decay_floor: float = -3.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference."""
-    sizes = CONTRACT.check(f=f, b=b, a_log=a_log, dt_bias=dt_bias)
-    heads, channels = sizes["H"], sizes["C"]
-    if channels % heads or decay_floor >= 0:
-        raise ValueError(
-            f"kda_gate: f {list(f.shape)} with {heads} heads and decay_floor = {decay_floor}; expected [..., C] with C a multiple "
-            "of the heads and a negative floor"
-        )
+    heads, channels = check_gate(f, b, a_log, dt_bias, decay_floor)
     keys = channels // heads
     f, b = f.contiguous(), b.contiguous()
     g = torch.empty(*f.shape[:-1], heads, keys, device=f.device)

@@ -59,24 +59,12 @@ def kda_verify(
     snapshots: torch.Tensor | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference, bit-equal to W calls of the CPU `kda_decode`."""
-    batch, window, heads, keys = q.shape
-    values = v.shape[3]
-    if (
-        k.shape != q.shape
-        or g.shape != q.shape
-        or v.shape[:3] != q.shape[:3]
-        or beta.shape != q.shape[:3]
-        or state.shape[1:] != (heads, keys, values)
-        or state.dtype is not torch.float32
-        or (snapshots is not None and snapshots.shape != (window, batch, heads, keys, values))
-    ):
-        CONTRACT.check(q=q, k=k, v=v, g=g, beta=beta, state=state, slots=slots, snapshots=snapshots)
+    sizes = CONTRACT.check(q=q, k=k, v=v, g=g, beta=beta, state=state, slots=slots, snapshots=snapshots)
+    batch, window, heads, keys, values = sizes["B"], sizes["W"], sizes["H"], sizes["K"], sizes["V"]
+    check_state_rows("kda_verify", state, batch, slots)
     if snapshots is None:
         snapshots = torch.empty(window, batch, heads, keys, values)
-    elif not snapshots.is_contiguous():
-        CONTRACT.check(snapshots=snapshots)
     if slots is None:
-        check_state_rows("kda_verify", state, batch, slots)
         before = state
     elif batch == 1:
         before = state[int(slots)]

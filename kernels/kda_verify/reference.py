@@ -15,8 +15,8 @@ CONTRACT = Contract(
     g="B W H K | f32",
     beta="B W H | f32",
     state="N H K V | f32",
-    slots="B | int",
-    snapshots="W B H K V | f32 | contiguous",
+    slots="B | int | optional",
+    snapshots="W B H K V | f32 | contiguous | optional",
 )
 
 

@@ -6,7 +6,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kernels.aot import variant
+from kernels.aot import Variant, variant
 from kernels.kda_decode.reference import check_state_rows
 from kernels.kda_verify.reference import CONTRACT
 
@@ -69,6 +69,54 @@ def kda_walk(
         tl.store(after + (target * H + head) * K * V + tile, S, mask=inside)
 
 
+def launch(
+    tensors: tuple[torch.Tensor, ...], slots: torch.Tensor | None, o: torch.Tensor, after: torch.Tensor, scale: float, by_slot: bool
+) -> None:
+    """Walk o's window [B, W, H, V] from q, k, v, g, beta and state; `by_slot`: `after` is the pool itself, else [W, B, ...]."""
+    batch, window, heads, values = o.shape
+    keys = tensors[0].shape[-1]
+    if not batch or not window:
+        return
+    # Each program reads its tile before it writes it and no two share one, so reading and writing the pool is safe.
+    kda_walk[(batch * heads, triton.cdiv(values, BLOCK_V))](
+        *(tensor.contiguous() for tensor in tensors),
+        tensors[0] if slots is None else slots,
+        o,
+        after,
+        scale,
+        batch,
+        window,
+        heads,
+        keys,
+        values,
+        HAS_SLOTS=slots is not None,
+        AFTER_BY_SLOT=by_slot,
+        BLOCK_K=triton.next_power_of_2(keys),
+        BLOCK_V=BLOCK_V,
+        num_warps=WARPS,
+    )
+
+
+def walk_variant(window: int | str, by_slot: bool) -> Variant:
+    """Heads of 128 keys, a pool with slots; window 1 for decode, "i32" for any."""
+    floats = {name: "*fp32" for name in ("q", "k", "v", "g", "beta", "state")}
+    sizes = {"B": "i32", "W": window, "H": "i32", "K": "i32", "V": "i32"}
+    return variant(
+        kda_walk,
+        WARPS,
+        **floats,
+        slots="*i64",
+        o="*fp32",
+        after="*fp32",
+        scale="fp32",
+        **sizes,
+        HAS_SLOTS=True,
+        AFTER_BY_SLOT=by_slot,
+        BLOCK_K=128,
+        BLOCK_V=BLOCK_V,
+    )
+
+
 def kda_verify(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -88,54 +136,8 @@ def kda_verify(
     if snapshots is None:
         snapshots = torch.empty(window, batch, heads, keys, values, device=q.device)
     o = torch.empty(batch, window, heads, values, device=q.device)
-    if batch and window:
-        kda_walk[(batch * heads, triton.cdiv(values, BLOCK_V))](
-            q.contiguous(),
-            k.contiguous(),
-            v.contiguous(),
-            g.contiguous(),
-            beta.contiguous(),
-            state.contiguous(),
-            q if slots is None else slots,
-            o,
-            snapshots,
-            scale,
-            batch,
-            window,
-            heads,
-            keys,
-            values,
-            HAS_SLOTS=slots is not None,
-            AFTER_BY_SLOT=False,
-            BLOCK_K=triton.next_power_of_2(keys),
-            BLOCK_V=BLOCK_V,
-            num_warps=WARPS,
-        )
+    launch((q, k, v, g, beta, state), slots, o, snapshots, scale, by_slot=False)
     return o, snapshots
 
 
-VARIANTS = [
-    variant(
-        kda_walk,
-        WARPS,
-        q="*fp32",
-        k="*fp32",
-        v="*fp32",
-        g="*fp32",
-        beta="*fp32",
-        state="*fp32",
-        slots="*i64",
-        o="*fp32",
-        after="*fp32",
-        scale="fp32",
-        B="i32",
-        W="i32",
-        H="i32",
-        K="i32",
-        V="i32",
-        HAS_SLOTS=True,
-        AFTER_BY_SLOT=False,
-        BLOCK_K=128,
-        BLOCK_V=BLOCK_V,
-    )
-]
+VARIANTS = [walk_variant("i32", by_slot=False)]

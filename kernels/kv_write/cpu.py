@@ -11,8 +11,7 @@ def kv_write(
     k: torch.Tensor, v: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, slots: torch.Tensor
 ) -> None:
     """Same semantics as the reference."""
-    if k.shape != v.shape or k.shape[1:] != k_cache.shape[1:] or k_cache.shape != v_cache.shape or slots.shape != k.shape[:1]:
-        CONTRACT.check(k=k, v=v, k_cache=k_cache, v_cache=v_cache, slots=slots)
+    CONTRACT.check(k=k, v=v, k_cache=k_cache, v_cache=v_cache, slots=slots)
     where = slots.tolist()
     if not where:
         return

@@ -13,7 +13,7 @@ from functools import cache
 
 import torch
 
-from kernels.linear.reference import CONTRACT
+from kernels.linear.reference import CONTRACT, check_input
 
 ROW_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128)
 """Row counts that are run. Others are padded with zero rows up to the next, beyond the last in blocks of it."""
@@ -118,9 +118,7 @@ class PackedLinear:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [M, K] in the weight's dtype -> [M, N] in the same dtype."""
-        if x.dim() != 2 or x.shape[1] != self.in_features or x.dtype is not self.weight.dtype:
-            CONTRACT.check(x=x, weight=self.weight)
-            raise ValueError(f"linear: x {list(x.shape)} has dtype {x.dtype}, the weight {list(self.weight.shape)} {self.weight.dtype}")
+        check_input(x, self.weight)
         count = x.shape[0]
         if count in _RUNNABLE:
             return self._project(x)

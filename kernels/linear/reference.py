@@ -9,6 +9,13 @@ from kernels.contract import Contract
 CONTRACT = Contract("linear", x="M K | float", weight="N K | float")
 
 
+def check_input(x: torch.Tensor, weight: torch.Tensor) -> None:
+    """x [M, K] for a weight [N, K], in its dtype."""
+    CONTRACT.check(x=x, weight=weight)
+    if x.dtype != weight.dtype:
+        raise ValueError(f"linear: x {list(x.shape)} has dtype {x.dtype}, the weight {list(weight.shape)} {weight.dtype}")
+
+
 class ReferenceLinear:
     """y = x W^T accumulated in float32 and rounded once to x's dtype."""
 
@@ -21,7 +28,7 @@ class ReferenceLinear:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [M, K] -> [M, N] in x's dtype."""
-        CONTRACT.check(x=x, weight=self.weight)
+        check_input(x, self.weight)
         rows = []
         for row in x.float():
             # One matrix-vector product a row: the number of rows cannot change the order of the sum.

@@ -8,7 +8,7 @@ import triton.language as tl
 
 from kernels.aot import variant
 from kernels.environment import interpret
-from kernels.linear.reference import CONTRACT
+from kernels.linear.reference import CONTRACT, check_input
 
 BLOCK_M, BLOCK_N, BLOCK_K = 16, 64, 64
 WARPS = 4
@@ -49,9 +49,7 @@ class TritonLinear:
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [M, K] -> [M, N] in x's dtype."""
-        CONTRACT.check(x=x, weight=self.weight)
-        if x.dtype != self.weight.dtype:
-            raise ValueError(f"linear: x {list(x.shape)} has dtype {x.dtype}, the weight {list(self.weight.shape)} {self.weight.dtype}")
+        check_input(x, self.weight)
         x = x.contiguous()
         rows = x.shape[0]
         y = x.new_empty(rows, self.out_features)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from kernels.markov_greedy.reference import CONTRACT
+from kernels.markov_greedy.reference import CONTRACT, check_step
 from kernels.row_argmax.cpu import row_argmax
 
 
@@ -18,10 +18,7 @@ def markov_logits(
     w2: torch.Tensor | Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
     """U + W2 W1[prev], [B, V] float32, added in place on the one temporary."""
-    if prev.shape != base.shape[:1] or w1.shape[0] != base.shape[1]:
-        CONTRACT.check(base=base, prev=prev, w1=w1)
     if isinstance(w2, torch.Tensor):
-        CONTRACT.check(base=base, prev=prev, w1=w1, w2=w2)
         bias = w1.index_select(0, prev).float() @ w2.float().T
     else:
         bias = w2(w1.index_select(0, prev))
@@ -39,4 +36,5 @@ def markov_greedy(
     w2: torch.Tensor | Callable[[torch.Tensor], torch.Tensor],
 ) -> torch.Tensor:
     """Same semantics as the reference; row-independent when `w2` is a projection of `linear`."""
+    check_step(CONTRACT, w2, base=base, prev=prev, w1=w1)
     return row_argmax(markov_logits("markov_greedy", base, prev, w1, w2))

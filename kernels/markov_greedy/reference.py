@@ -9,7 +9,19 @@ import torch
 from kernels.contract import Contract
 from kernels.row_argmax.reference import row_argmax
 
-CONTRACT = Contract("markov_greedy", base="B V | float", prev="B | int", w1="V r | float", w2="V r | float")
+STEP = {"base": "B V | float", "prev": "B | int", "w1": "V r | float", "w2": "V r | float"}
+CONTRACT = Contract("markov_greedy", **STEP)
+
+
+def check_step(
+    contract: Contract,
+    w2: torch.Tensor | Callable[[torch.Tensor], torch.Tensor],
+    **tensors: torch.Tensor,
+) -> dict[str, int]:
+    """Sizes B, V, r of one step; what a projection returns is checked where it is called."""
+    if callable(w2) and not isinstance(w2, torch.Tensor):
+        return contract.check(**tensors)
+    return contract.check(w2=w2, **tensors)
 
 
 def markov_logits(
@@ -21,10 +33,8 @@ def markov_logits(
 ) -> torch.Tensor:
     """U + W2 W1[prev], [B, V] float32. `w2` is the matrix [V, r] or a projection made from it by `linear`."""
     if isinstance(w2, torch.Tensor):
-        CONTRACT.check(base=base, prev=prev, w1=w1, w2=w2)
         bias = w1[prev].float() @ w2.float().T
     else:
-        CONTRACT.check(base=base, prev=prev, w1=w1)
         bias = w2(w1[prev]).float()
         if bias.shape != base.shape:
             raise ValueError(f"{op}: w2 projects to {list(bias.shape)}, expected base's {list(base.shape)}")
@@ -43,4 +53,5 @@ def markov_greedy(
     w1 [V, r]; w2 [V, r] or a projection [B, r] -> [B, V]. Returns ids [B] int64.
     ValueError on shapes that do not fit. Source: DSpark paper, vanilla Markov head.
     """
+    check_step(CONTRACT, w2, base=base, prev=prev, w1=w1)
     return row_argmax(markov_logits("markov_greedy", base, prev, w1, w2))

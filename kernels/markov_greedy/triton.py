@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.markov_greedy.reference import CONTRACT
+from kernels.markov_greedy.reference import CONTRACT, check_step
 from kernels.row_argmax.triton import merge, tile_best
 
 WARPS = 4
@@ -43,7 +43,7 @@ def _markov_greedy(base, prev, w1, w2, best, best_id, V, R, TILES, BLOCK_V: tl.c
 
 def matrix(w2: torch.Tensor | Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
     """The matrix itself, or the one that a projection of `linear` was made from."""
-    return w2 if isinstance(w2, torch.Tensor) else w2.weight
+    return getattr(w2, "weight", w2)
 
 
 def markov_greedy(
@@ -54,7 +54,7 @@ def markov_greedy(
 ) -> torch.Tensor:
     """Same semantics as the reference; a projection's matrix is read directly and its output not rounded."""
     w2 = matrix(w2)
-    sizes = CONTRACT.check(base=base, prev=prev, w1=w1, w2=w2)
+    sizes = check_step(CONTRACT, w2, base=base, prev=prev, w1=w1)
     rows, vocabulary, rank = sizes["B"], sizes["V"], sizes["r"]
     tiles = triton.cdiv(vocabulary, BLOCK_V)
     best = torch.empty(rows, tiles, device=base.device)

@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import torch
 
+from kernels.contract import Contract
 from kernels.gumbel_sample.reference import gumbel_sample
-from kernels.markov_greedy.reference import markov_logits
+from kernels.markov_greedy.reference import STEP, check_step, markov_logits
+
+CONTRACT = Contract("markov_sample", **STEP, temperature="B | f32", seeds="B | int", positions="B | int")
 
 
 def markov_sample(
@@ -26,5 +29,6 @@ def markov_sample(
     Returns ids [B] int64 and the logits U + B [B, V] float32 that acceptance needs as q (before the temperature).
     Top-k and top-p do not apply to drafts: q must be what was sampled from. Source: DSpark paper; SGLang 0.5.23.
     """
+    check_step(CONTRACT, w2, base=base, prev=prev, w1=w1, temperature=temperature, seeds=seeds, positions=positions)
     logits = markov_logits("markov_sample", base, prev, w1, w2)
     return gumbel_sample(logits, temperature, seeds, positions, stream), logits

@@ -14,8 +14,9 @@ import triton.language as tl
 from kernels.aot import variant
 from kernels.gumbel_sample.triton import VARIANTS as GUMBEL_VARIANTS
 from kernels.gumbel_sample.triton import gumbel_sample
-from kernels.markov_greedy.reference import CONTRACT
+from kernels.markov_greedy.reference import check_step
 from kernels.markov_greedy.triton import BLOCK_V, matrix, tile_logits
+from kernels.markov_sample.reference import CONTRACT
 
 WARPS = 4
 
@@ -40,7 +41,7 @@ def markov_sample(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference; a projection's matrix is read directly and its output not rounded."""
     w2 = matrix(w2)
-    sizes = CONTRACT.check(base=base, prev=prev, w1=w1, w2=w2)
+    sizes = check_step(CONTRACT, w2, base=base, prev=prev, w1=w1, temperature=temperature, seeds=seeds, positions=positions)
     rows, vocabulary, rank = sizes["B"], sizes["V"], sizes["r"]
     logits = torch.empty(rows, vocabulary, device=base.device)
     if rows:

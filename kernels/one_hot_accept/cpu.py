@@ -5,8 +5,7 @@ from __future__ import annotations
 import torch
 
 from kernels.chain_accept.cpu import candidates, check_read_rows, deciding_rows, deciding_uniform, pick
-from kernels.chain_accept.reference import check_final
-from kernels.greedy_accept.reference import check_window
+from kernels.chain_accept.reference import check_rule
 from kernels.one_hot_accept.reference import CONTRACT
 
 
@@ -19,10 +18,8 @@ def one_hot_accept(
     debug: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Same semantics as the reference."""
-    sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
+    sizes = check_rule(CONTRACT, p, None, drafts, u, u_final, verify_lens)
     block = sizes["G"]
-    check_window("one_hot_accept", block, sizes["W"], verify_lens)
-    check_final("one_hot_accept", u_final, sizes["B"], sizes["W"])
     mask = candidates(drafts, verify_lens)
     if debug:
         check_read_rows("one_hot_accept", p, None, mask)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from kernels.chain_accept.reference import check_final, inverse_cdf
+from kernels.chain_accept.reference import check_rule, final_uniform, inverse_cdf
 from kernels.contract import Contract, check_probabilities
-from kernels.greedy_accept.reference import candidate_count, check_window
+from kernels.greedy_accept.reference import candidate_count
 
 CONTRACT = Contract(
-    "one_hot_accept", p="B W V | f32", drafts="B G | int", u="B G | f32", u_final="... | f32", verify_lens="B | int"
+    "one_hot_accept", p="B W V | f32", drafts="B G | int", u="B G | f32", u_final="... | f32", verify_lens="B | int | optional"
 )
 
 
@@ -27,9 +27,7 @@ def one_hot_accept(
     u [B, γ] in (0, 1); u_final, verify_lens and debug as `chain_accept`. Returns correct [B], bonus [B] int64.
     Source: Leviathan et al., 2023, with a degenerate proposal.
     """
-    sizes = CONTRACT.check(p=p, drafts=drafts, u=u, u_final=u_final, verify_lens=verify_lens)
-    check_window("one_hot_accept", sizes["G"], sizes["W"], verify_lens)
-    check_final("one_hot_accept", u_final, sizes["B"], sizes["W"])
+    sizes = check_rule(CONTRACT, p, None, drafts, u, u_final, verify_lens)
     correct = torch.zeros(sizes["B"], dtype=torch.int64, device=p.device)
     bonus = torch.zeros_like(correct)
     for request in range(sizes["B"]):
@@ -48,5 +46,5 @@ def one_hot_accept(
                 break
             accepted += 1
         correct[request] = accepted
-        bonus[request] = inverse_cdf(weights, u_final[request] if u_final.dim() == 1 else u_final[request, accepted])
+        bonus[request] = inverse_cdf(weights, final_uniform(u_final, request, accepted))
     return correct, bonus

@@ -8,6 +8,7 @@ import triton.language as tl
 
 from kernels.aot import variant
 from kernels.decode_attention.reference import check_length, check_paging
+from kernels.decode_attention.triton import load_tile, token_offsets
 from kernels.environment import interpret
 from kernels.prefill_attention.reference import CONTRACT
 
@@ -16,6 +17,17 @@ PRECISION = "bf16x6"
 """As in `kda_prefill`: float32 accuracy on the matrix units of both vendors."""
 BLOCK_M = 16
 BLOCK_N = 16
+
+
+@triton.jit
+def fold(largest, total, mixed, score, value, PRECISION: tl.constexpr):
+    """One step of the online softmax of several queries: scores [M, N] and values [N, D] join what was seen before."""
+    new_largest = tl.maximum(largest, tl.max(score, axis=1))
+    weight = tl.exp(score - new_largest[:, None])
+    fade = tl.exp(largest - new_largest)
+    total = total * fade + tl.sum(weight, axis=1)
+    mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision=PRECISION)
+    return new_largest, total, mixed
 
 
 @triton.jit
@@ -54,20 +66,14 @@ def _prefill_attention(
     for start in range(0, end, BLOCK_N):
         token = start + tl.arange(0, BLOCK_N)
         live = token < end
-        page = tl.load(block_table + token // PAGE, mask=live, other=0)
-        at = ((page * PAGE + token % PAGE) * HKV + kv_head) * D
+        at = token_offsets(block_table, token, live, kv_head, HKV, D, PAGE)
         both = live[:, None] & inside[None, :]
-        key = tl.load(k_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
-        value = tl.load(v_cache + at[:, None] + dim[None, :], mask=both, other=0.0).to(tl.float32)
+        key = load_tile(k_cache, at, dim, both)
+        value = load_tile(v_cache, at, dim, both)
         score = tl.dot(query, tl.trans(key), input_precision=PRECISION)
         # A padded query row sees key 0 at least, so no row is empty and no NaN arises.
         score = tl.where((token[None, :] <= position[:, None]) & live[None, :], score, -float("inf"))
-        new_largest = tl.maximum(largest, tl.max(score, axis=1))
-        weight = tl.exp(score - new_largest[:, None])
-        fade = tl.exp(largest - new_largest)
-        total = total * fade + tl.sum(weight, axis=1)
-        mixed = mixed * fade[:, None] + tl.dot(weight, value, input_precision=PRECISION)
-        largest = new_largest
+        largest, total, mixed = fold(largest, total, mixed, score, value, PRECISION)
     tl.store(o + row, mixed / total[:, None], mask=mask_q)
 
 

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.row_argmax.reference import CONTRACT
+from kernels.row_argmax.reference import check_rows
 
 WARPS = 4
 BLOCK = 1024
@@ -55,9 +55,7 @@ def merge(best: torch.Tensor, best_id: torch.Tensor) -> torch.Tensor:
 
 def row_argmax(logits: torch.Tensor) -> torch.Tensor:
     """Same semantics as the reference."""
-    vocabulary = CONTRACT.check(logits=logits)["V"]
-    if vocabulary == 0:
-        raise ValueError(f"row_argmax: logits has shape {list(logits.shape)}, expected [..., V] with V >= 1")
+    vocabulary = check_rows(logits)
     logits = logits.contiguous()
     rows = logits.numel() // vocabulary
     tiles = triton.cdiv(vocabulary, BLOCK)

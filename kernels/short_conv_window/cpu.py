@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from kernels.kda_decode.reference import check_state_rows
 from kernels.short_conv_window.reference import CONTRACT, check_buffer
 
 
@@ -18,12 +19,10 @@ def short_conv_window(
 
     A position's bits depend on its four inputs only, whatever B and W are.
     """
-    batch, window, channels = x.shape
-    if state.shape[-1] != channels or weight.shape != (4, channels) or weight.dtype is not torch.float32:
-        CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
+    sizes = CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
+    batch, window, channels = sizes["B"], sizes["W"], sizes["D"]
+    check_state_rows("short_conv_window", state, batch, slots)
     if slots is None:
-        if state.shape[0] != batch:
-            raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {channels}] without slots")
         before = state
     elif batch == 1:
         before = state.narrow(0, int(slots), 1)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import torch
 
 from kernels.contract import Contract
+from kernels.kda_decode.reference import check_state_rows
 
 CONTRACT = Contract(
     "short_conv_window",
     x="B W D | float",
     weight="4 D | f32",
     state="N 3 D | float",
-    slots="B | int",
+    slots="B | int | optional",
 )
 
 
@@ -34,8 +35,7 @@ def short_conv_window(
     sizes = CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
     check_buffer(x, buffer)
     batch, window = sizes["B"], sizes["W"]
-    if slots is None and state.shape[0] != batch:
-        raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {x.shape[2]}] without slots")
+    check_state_rows("short_conv_window", state, batch, slots)
     before = state if slots is None else state[slots]
     inputs = torch.cat([before.to(x.dtype), x], dim=1)
     if buffer is not None:

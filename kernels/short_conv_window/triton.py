@@ -7,6 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
+from kernels.kda_decode.reference import check_state_rows
 from kernels.short_conv_window.reference import CONTRACT, check_buffer
 
 WARPS = 4
@@ -53,8 +54,7 @@ def short_conv_window(
     CONTRACT.check(x=x, weight=weight, state=state, slots=slots)
     check_buffer(x, buffer)
     batch, window, channels = x.shape
-    if slots is None and state.shape[0] != batch:
-        raise ValueError(f"short_conv_window: state has shape {list(state.shape)}, expected [{batch}, 3, {channels}] without slots")
+    check_state_rows("short_conv_window", state, batch, slots)
     x, weight, state = x.contiguous(), weight.contiguous(), state.to(x.dtype).contiguous()
     y = torch.empty(batch, window, channels, device=x.device)
     if buffer is not None:

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.silu_mul.reference import CONTRACT
+from kernels.silu_mul.reference import check_halves
 
 WARPS = 4
 BLOCK = 1024
@@ -25,11 +25,8 @@ def _silu_mul(gate_up, y, F, BLOCK: tl.constexpr):
 
 def silu_mul(gate_up: torch.Tensor) -> torch.Tensor:
     """Same semantics as the reference."""
-    CONTRACT.check(gate_up=gate_up)
-    if gate_up.shape[-1] % 2:
-        raise ValueError(f"silu_mul: gate_up has shape {list(gate_up.shape)}, expected an even last dimension [..., 2F]")
+    width = check_halves(gate_up)
     gate_up = gate_up.contiguous()
-    width = gate_up.shape[-1] // 2
     y = gate_up.new_empty(*gate_up.shape[:-1], width)
     rows = gate_up.numel() // (2 * width)
     if rows:

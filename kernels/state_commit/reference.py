@@ -12,6 +12,10 @@ CONTRACT = Contract("state_commit", slots="B | int", steps="B | int")
 def check_commit(pool: torch.Tensor, snapshots: torch.Tensor, slots: torch.Tensor, steps: torch.Tensor) -> None:
     """pool [L, N, ...] and snapshots [L, W, B, ...] agree in L and in the trailing dimensions."""
     batch = CONTRACT.check(slots=slots, steps=steps)["B"]
+    for name, tensor in (("pool", pool), ("snapshots", snapshots)):
+        if not isinstance(tensor, torch.Tensor) or tensor.dim() < 2 or tensor.device != slots.device:
+            found = f"{list(tensor.shape)} on {tensor.device}" if isinstance(tensor, torch.Tensor) else type(tensor).__name__
+            raise ValueError(f"state_commit: {name} is {found}, expected a tensor [L, N, ...] or [L, W, {batch}, ...] on {slots.device}")
     layers, _, *inner = pool.shape
     if snapshots.shape[:1] != pool.shape[:1] or snapshots.shape[2:] != (batch, *inner):
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from kernels.decode_attention.cpu import attend, fits, token_rows
+from kernels.decode_attention.cpu import attend, token_rows
 from kernels.decode_attention.reference import check_length, check_paging
 from kernels.verify_attention.reference import CONTRACT
 
@@ -20,8 +20,7 @@ def verify_attention(
     scale: float,
 ) -> torch.Tensor:
     """Same semantics as the reference, bit-equal to the CPU `decode_attention` position by position."""
-    if q.dim() != 4 or not fits(q, k_cache, v_cache, block_table, lengths):
-        CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
+    CONTRACT.check(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, lengths=lengths)
     batch, window, query_heads, dim = q.shape
     check_paging("verify_attention", query_heads, k_cache, block_table, page_size)
     kv_heads = k_cache.shape[1]

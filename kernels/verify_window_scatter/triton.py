@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 
 from kernels.aot import variant
-from kernels.verify_window_scatter.reference import CONTRACT
+from kernels.verify_window_scatter.reference import check_values
 
 WARPS = 4
 BLOCK = 1024
@@ -30,9 +30,7 @@ def verify_window_scatter(
     values: torch.Tensor, rows: torch.Tensor, offsets: torch.Tensor, batch: int, window: int, fill: float = 0.0
 ) -> torch.Tensor:
     """Same semantics as the reference, except that an entry outside [batch, window] is skipped, not refused."""
-    count = CONTRACT.check(rows=rows, offsets=offsets)["M"]
-    if values.shape[:1] != (count,):
-        raise ValueError(f"verify_window_scatter: values has shape {list(values.shape)}, expected [{count}, ...] (size from rows)")
+    count = check_values(values, rows, offsets)
     out = torch.full((batch, window, *values.shape[1:]), fill, dtype=values.dtype, device=values.device)
     inner = math.prod(values.shape[1:])
     if count and inner:

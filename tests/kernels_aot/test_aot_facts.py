@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib.util
 import json
 from collections import defaultdict
 
@@ -41,6 +42,35 @@ def test_different_kernels_have_different_texts(rows):
     for row in rows:
         kernels[row.source_sha].add(row.kernel)
     assert {sha: names for sha, names in kernels.items() if len(names) != 1} == {}
+
+
+CALLER = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def inner(x):
+    return x + {number}
+
+@triton.jit
+def outer(x, y):
+    tl.store(y, inner(tl.load(x)))
+"""
+
+
+def test_the_hash_covers_what_a_kernel_calls(tmp_path):
+    """Kernels share functions across operators; two callers of one text and different callees must not count as one text."""
+    found = []
+    for place, number in enumerate((1, 2, 1)):
+        # One name for all, which Triton writes into the IR of a call.
+        path = tmp_path / str(place) / "caller.py"
+        path.parent.mkdir()
+        path.write_text(CALLER.format(number=number))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found.append(facts.source_sha(facts.compile_variant(variant(module.outer, 1, x="*fp32", y="*fp32"), "gfx942")))
+    assert found[0] != found[1] and found[0] == found[2]
 
 
 def test_no_register_spills_but_the_stated_ones(rows):
