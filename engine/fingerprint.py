@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Programs beside the measuring path; a change in them cannot move a measured time.
-APART = ("engine/train/", "engine/generate.py", "engine/serve.py", "engine/gate.py", "kernels/bench")
+APART = ("engine/train/", "engine/generate.py", "engine/serve", "engine/gate.py", "kernels/bench")
 
 
 def modules(root: Path = ROOT) -> list[Path]:

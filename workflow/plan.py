@@ -49,6 +49,7 @@ STAGES = (
     sweep("concurrency"),
     # a gate that fails is a finding for the page, not an error of the build
     Stage("gate", "gate", "engine.gate --report-only", ("gate.csv",)),
+    Stage("kernels", "kernels", "engine.kernel_facts", ("kernels.csv", "predicates.csv")),
 )
 
 

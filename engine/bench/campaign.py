@@ -10,7 +10,7 @@ import jsonschema
 import yaml
 
 from engine.bench import plans
-from engine.bench.stages import SMOKE, STAGES, Concurrency, Gate, Search, Stage
+from engine.bench.stages import SMOKE, STAGES, Concurrency, Gate, Kernels, Search, Stage
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
@@ -142,7 +142,7 @@ def frozen(value: object) -> object:
 
 def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
     """The longest request of a stage, with the drafts beyond its end, must fit the context and the KV pool."""
-    if isinstance(stage, Gate):
+    if isinstance(stage, (Gate, Kernels)):
         return
     cells = [cell for block in plans.blocks_of(name, stage) for cell in block.cells if not cell.arm.knobs]
     if not cells:

@@ -94,8 +94,25 @@ class Gate:
     """Settings that decide where tensors live and when requests run, and may not change one bit of the output."""
 
 
-Stage = Window | Isl | Concurrency | Search | Gate
-STAGES: dict[str, type[Stage]] = {"search": Search, "window": Window, "isl": Isl, "concurrency": Concurrency, "gate": Gate}
+@dataclass(frozen=True)
+class Kernels:
+    """What the compilers say of the Triton kernels, for GPUs that need not be there."""
+
+    operators: tuple[str, ...] = ()
+    """Operators of the registry; empty: all."""
+    targets: tuple[str, ...] = ()
+    """sm_90, sm_100, gfx942, gfx950; empty: all."""
+
+
+Stage = Window | Isl | Concurrency | Search | Gate | Kernels
+STAGES: dict[str, type[Stage]] = {
+    "search": Search,
+    "window": Window,
+    "isl": Isl,
+    "concurrency": Concurrency,
+    "gate": Gate,
+    "kernels": Kernels,
+}
 SWEEPS = ("window", "isl", "concurrency")
 
 SMOKE: dict[str, Stage] = {
@@ -106,4 +123,5 @@ SMOKE: dict[str, Stage] = {
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
     "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, max_tokens=48, text_tokens=12, max_concurrency=12),
+    "kernels": Kernels(operators=("greedy_accept", "l2_norm")),
 }

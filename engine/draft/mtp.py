@@ -64,7 +64,7 @@ class Mtp:
 
     def _write(self, hidden: Tensor, ids: Tensor, kv_slots: Tensor) -> None:
         _, k, v, _ = self.mixer.project(self._join(hidden, ids))
-        self.ops.kv_write(k, v, self.keys, self.values, kv_slots)
+        self.ops.kv_write(k, v, self.keys, self.values, kv_slots.contiguous())  # a column of the window's slots
 
     @property
     def slot_tensors(self) -> tuple[Tensor, ...]:

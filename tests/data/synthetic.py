@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.data.synthetic_gate import write_gate
+from workflow.derive.facts.kernels import SHOWN, TARGETS
 
 CONTENTS = ("arith", "code", "en", "zh")
 
@@ -399,6 +400,30 @@ class Campaign:
             search("confirm", *base, boot, "base")
             search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
         self.trace()
+        self.kernels()
+
+    def kernels(self) -> None:
+        """Binaries of every operator that the report shows, and what the device tests select."""
+        for operator in SHOWN:
+            rng = rng_of(self.plan.seed, "kernels", operator)
+            sha = "".join(rng.choice(list("0123456789abcdef"), 16))
+            for target in TARGETS:
+                nvidia = target.startswith("sm_")
+                row = {"operator": operator, "kernel": operator, "target": target, "source_sha": sha}
+                row |= {"bin_bytes": int(rng.integers(5000, 60000)), "registers": int(rng.integers(8, 250))}
+                row |= {"scalar_registers": 0 if nvidia else 40, "shared_bytes": int(rng.integers(0, 40)) * 256, "spills": 0}
+                row |= {"instructions": int(rng.integers(80, 900)), "matrix_instructions": 16 if operator == "kda_prefill" else 0}
+                row |= {"num_warps": 4, "warp_size": 32 if nvidia else 64, "dispatch": "tensor.is_cuda", "fallbacks": "cpu reference"}
+                self.add("kernels.csv", [row | {"triton_version": "3.7.1"}])
+        says = {"torch.version.cuda": (1, 0, 0), "torch.version.hip": (0, 1, 1), "torch.cuda.is_available()": (1, 1, 1)}
+        says |= dict.fromkeys(('tensor.device.type == "cuda"', "tensor.is_cuda"), (1, 1, 0))
+        says["tensor.is_cuda and torch.version.cuda"] = (1, 0, 0)
+        for (build, device), place in zip((("cuda", "cuda"), ("rocm", "cuda"), ("rocm", "cpu")), range(3)):
+            for predicate, values in says.items():
+                value, gpu = values[place], device == "cuda"
+                row = {"build": build, "simulated": 1, "device": device, "predicate": predicate, "value": value}
+                row |= {"selects": "triton" if value else "cpu", "registry_test": "tensor.is_cuda" if gpu else 'tensor.device.type == "cpu"'}
+                self.add("predicates.csv", [row | {"registry_selects": "triton" if gpu else "cpu", "agrees": int(bool(value) == gpu)}])
 
     def trace(self) -> None:
         rng = rng_of(self.plan.seed, "trace")
@@ -459,14 +484,15 @@ class Campaign:
 
     def manifest(self, file: str, data: bytes, rows: int) -> dict:
         thresholds = Path(__file__).resolve().parents[2] / "workflow" / "derive" / "thresholds.yaml"
-        kind = {"noise.csv": "noise", "trace.csv": "trace"}.get(file) or {"requests": "requests", "steps": "steps"}.get(
+        alone = file.removesuffix(".csv")
+        kind = alone if alone in ("noise", "trace", "kernels", "predicates") else {"requests": "requests", "steps": "steps"}.get(
             file.split("_")[0], "points"
         )
         family = (
             "search"
             if file in ("search.csv", "noise.csv") or file.endswith("_search.csv")
             else "window"
-            if file == "trace.csv"
+            if file in ("trace.csv", "kernels.csv", "predicates.csv")
             else file.split("_")[1].removesuffix(".csv")
         )
         points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.data.synthetic import CONTENTS, Physics, Plan, write_campaign
-from tests.derive.edit import remove, scale
+from tests.derive.edit import remove, rewrite, scale
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import VERDICTS
@@ -35,6 +35,22 @@ def outputs(compared, equal):
             path.write_text(json.dumps(data), "utf8")
 
     return change
+
+
+def compiled_apart(folder):
+    """A kernel with two texts, one that spills, and a registry that misses one vendor's devices."""
+
+    def kernels(rows):
+        rows[0]["source_sha"], rows[1]["spills"] = "0" * 16, "8"
+        return rows
+
+    rewrite(folder, "kernels.csv", kernels)
+    rewrite(folder, "predicates.csv", lambda rows: [row | {"registry_selects": "cpu"} for row in rows])
+
+
+def one_vendor(folder):
+    rewrite(folder, "kernels.csv", lambda rows: [row for row in rows if row["target"] == "sm_90"])
+    rewrite(folder, "predicates.csv", lambda rows: [row for row in rows if row["build"] == "cuda"])
 
 
 def empty(folder):
@@ -74,6 +90,8 @@ VARIANTS = {
     "cooked": (CALM, PLAN, cook),
     "one_output_differs": (CALM, replace(PLAN, prompts=2), outputs(50, 49)),
     "nothing_compared": (CALM, replace(PLAN, prompts=2), outputs(0, 0)),
+    "compiled_apart": (CALM, replace(PLAN, prompts=2), compiled_apart),
+    "one_vendor": (CALM, replace(PLAN, prompts=2), one_vendor),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
 }  # fmt: skip
 
@@ -121,6 +139,9 @@ EXPECTED = {
     "figures.arith_speedup": ("typical", "dear_window", "rough"),
     "figures.code_speedup": ("typical", "dear_window", "rough"),
     "figures.en_speedup": ("typical", "dear_window", "rough"),
+    "kernels.one_source": ("typical", "compiled_apart", "one_vendor"),
+    "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
+    "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
     "lanes.best_absolute": ("typical", "dear_window", "rough"),
     "lanes.crossover_exists": ("batch", "dear_window", "rough"),
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),

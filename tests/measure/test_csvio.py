@@ -29,7 +29,7 @@ STEP = {
     "state_usage": None,
     "blocked_by": None,
 }
-KINDS = ("points", "requests", "steps", "trace", "noise")
+KINDS = ("points", "requests", "steps", "trace", "noise", "kernels", "predicates")
 
 
 @pytest.mark.parametrize("kind", (*KINDS, "manifest", "campaign"))

@@ -31,7 +31,7 @@ if mood.startswith("takes"):
     time.sleep(float(mood.split()[1]))
 out = pathlib.Path(args.out)
 out.mkdir(parents=True, exist_ok=True)
-stage = next(stage for stage in STAGES if stage.name == (args.sweep or pathlib.Path(__file__).stem))
+stage = next(stage for stage in STAGES if stage.name == (args.sweep or {"kernel_facts": "kernels"}.get(pathlib.Path(__file__).stem, pathlib.Path(__file__).stem)))
 for file in stage.files:
     shutil.copyfile(here / "prepared" / file, out / file)
     if mood == "spoils" and file.startswith("sweep"):
@@ -82,7 +82,7 @@ def copy_repository(target: Path) -> Copy:
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
     config = target / "workflow" / "config.yaml"
     config.write_text(re.sub(r"(?m)^campaigns: .*$", "campaigns: [local]", config.read_text("utf8")), "utf8")
-    for name in ("sweep", "search", "gate"):
+    for name in ("sweep", "search", "gate", "kernel_facts"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
     shutil.copy(ROOT / "engine" / "fingerprint.py", target / "engine" / "fingerprint.py")

@@ -112,7 +112,7 @@ class Campaign:
 
 def file_name(kind: str, family: str) -> str:
     """Name of a family's CSV: `points` of `isl` stand in sweep_isl.csv."""
-    if kind in ("noise", "trace", "figures", "external"):
+    if kind in ("noise", "trace", "figures", "external", "kernels", "predicates"):
         return f"{kind}.csv"
     if kind == "published":
         return "claims.csv"

@@ -82,6 +82,13 @@ class Read:
     def published(self, **where) -> Rows:
         return self._rows("published", "published", where)
 
+    def kernels(self, **where) -> Rows:
+        return self._rows("kernels", "kernels", where)
+
+    def predicates(self, **where) -> Rows:
+        return self._rows("predicates", "predicates", where)
+
+
     def manifest(self, path: str, family: str = ""):
         """One field of the manifests, equal in all of them; Missing when it is absent or they differ."""
         found = {}

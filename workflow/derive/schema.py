@@ -22,7 +22,7 @@ from pathlib import Path
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
-KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "figures", "external", "published")
+KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "kernels", "predicates", "figures", "external", "published")
 OWN_NAMES = {"claims": "published"}
 """Files that are not called by the kind of their rows."""
 NAMED_BY = {"points": "run_id", "figures": "id", "external": "id", "published": "id"}
@@ -48,7 +48,7 @@ def kind_of(path: Path) -> str:
     if first in KINDS:
         return first
     raise SchemaError(
-        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, figures.csv,"
+        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, kernels.csv, predicates.csv, figures.csv,"
         " external.csv or claims.csv"
     )
 

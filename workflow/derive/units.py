@@ -71,6 +71,7 @@ STEPS = {
 }
 """One row is one step: times are of that step; `running` rows each do one round in it (of width 1 in the plain lane)."""
 TRACE = {"commit_ms": "ms", "draft_ms": "ms", "verify_ms": "ms"}
+KERNELS = {"bin_bytes": "byte", "shared_bytes": "byte"}
 CLOCKED = ("concurrency",)
 """Columns without a unit that come off a clock all the same: the achieved concurrency is a ratio of two times."""
 COLUMNS = {
@@ -79,6 +80,8 @@ COLUMNS = {
     "steps": STEPS,
     "trace": TRACE,
     "noise": {},
+    "kernels": KERNELS,
+    "predicates": {},
     "figures": {},
     "external": {},
     "published": {},

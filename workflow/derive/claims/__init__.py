@@ -6,6 +6,7 @@ from workflow.derive.claims import (  # noqa: F401
     division,
     dspark,
     figures,
+    kernels,
     lanes,
     ledger,
     loss,

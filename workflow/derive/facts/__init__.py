@@ -8,6 +8,7 @@ from workflow.derive.facts import (  # noqa: F401
     dspark,
     figure,
     isl,
+    kernels,
     lanes,
     ledger,
     loss,

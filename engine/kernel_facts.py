@@ -1,0 +1,130 @@
+"""Compile every Triton kernel for four GPUs, without one, and write what the binaries say: the stage `kernels` of a campaign.
+
+Writes kernels.csv (a row a kernel and target) and predicates.csv (which test sends which tensor where) with their manifests.
+Nothing is timed, so no engine is booted, no processor pinned and no journal kept: of the flags that all measuring commands
+take, --weights, --cpu, --journal and --resume have no effect here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+
+from engine import csvio, manifest
+from engine.bench.campaign import Campaign
+from engine.bench.command import command_line, flags, guarded, load, writable
+from engine.bench.stages import Kernels
+from engine.config import ConfigError
+from engine.csvio import Row
+from engine.fingerprint import fingerprint, short
+from engine.machine import Machine, load_average
+
+PROGRAM = "engine.kernel_facts"
+STAGE = "kernels"
+WITHOUT_TRITON = "triton is not installed here, so no kernel was compiled"
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Rows of both files, and what the reader of the manifest should know."""
+
+    kernels: list[Row]
+    predicates: list[Row]
+    notes: list[str]
+
+
+def collect(stage: Kernels, jobs: int) -> Tables:
+    """Compile. Without triton kernels.csv has no row and a note that says why. ConfigError on an unknown operator or target."""
+    from kernels.facts import TARGETS
+    from kernels.predicates import all_tables
+    from kernels.registry import operators
+
+    for known, given, name in ((operators(), stage.operators, "operators"), (tuple(TARGETS), stage.targets, "targets")):
+        for one in given:
+            if one not in known:
+                raise ConfigError(f"measure.stages.{STAGE}.{name}: {one!r} is unknown; there are: {', '.join(known)}")
+    predicates = [asdict(row) for row in all_tables()]
+    if find_spec("triton") is None:
+        return Tables([], predicates, [WITHOUT_TRITON])
+    from kernels.facts import collect as compile_all
+
+    rows = compile_all(stage.targets or tuple(TARGETS), stage.operators, jobs)
+    return Tables([asdict(row) for row in rows], predicates, [])
+
+
+def publish(campaign: Campaign, argv: Sequence[str], out: Path, tables: Tables, jobs: int, begun: datetime, load_start: list[float]) -> list[Path]:
+    """Check and write both files, each with its manifest."""
+    hashes = fingerprint()
+    commit, dirty = manifest.git_state()
+    ended = datetime.now().astimezone()
+    common = {
+        "schema": 1,
+        "campaign": campaign.name,
+        "command": command_line(argv),
+        "config": campaign.as_run(STAGE),
+        "preset": campaign.preset,
+        "commit": commit,
+        "dirty": dirty,
+        "code": short(hashes),
+        "fingerprint": hashes,
+        "versions": manifest.versions(),
+        "machine": manifest.machine_section(Machine.read(), None, load_start, load_average(), None, None),
+        "threads": jobs,
+        "seeds": {},
+        "start": manifest.stamp(begun),
+        "end": manifest.stamp(ended),
+        "seconds": round((ended - begun).total_seconds(), 3),
+        "thresholds_sha256": manifest.thresholds_sha256(),
+        "notes": tables.notes,
+    }
+    files: dict[Path, bytes] = {}
+    for kind, rows in (("kernels", tables.kernels), ("predicates", tables.predicates)):
+        content = csvio.render(kind, rows, f"{kind}.csv")
+        files[out / f"{kind}.csv"] = content
+        about = {**common, "file": f"{kind}.csv", "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content)}
+        files[out / f"{kind}.manifest.json"] = manifest.render(about)
+    csvio.publish(files)
+    return list(files)
+
+
+def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
+    campaign = load(args)
+    stage = campaign.stage(STAGE)
+    jobs = args.jobs or os.cpu_count() or 1
+    if args.dry_run:
+        print(f"{PROGRAM}, preset {campaign.preset}: operators {', '.join(stage.operators) or 'all'}, no boots, two minutes at the most")
+        return 0
+    writable(args.out)
+    begun, load_start = datetime.now().astimezone(), load_average()
+    tables = collect(stage, jobs)
+    files = publish(campaign, argv, args.out, tables, jobs, begun, load_start)
+    said = f"{PROGRAM}: {len(tables.kernels)} binaries, {len(tables.predicates)} answers of predicates" + "".join(f"; {note}" for note in tables.notes)
+    if args.log:
+        args.log.parent.mkdir(parents=True, exist_ok=True)
+        args.log.write_text(said + "\n", "utf8")
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in files], "binaries": len(tables.kernels), "notes": tables.notes}))
+    elif not args.quiet:
+        print(said)
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = flags(f"python -m {PROGRAM}", "Compile the Triton kernels ahead of time for four GPUs and write registers, spills and instructions.")
+    parser.add_argument("--jobs", type=int, metavar="N", help="compiler processes; one a processor where absent")
+    args = parser.parse_args(words)
+    if args.jobs is not None and args.jobs < 1:
+        parser.error(f"--jobs {args.jobs}: expected at least 1")
+    return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The stage `kernels`: what the compilers say, written as measured files."""
+
+import hashlib
+import json
+
+import pytest
+
+from engine import csvio, kernel_facts
+from engine.bench import campaign
+from engine.csvio import SCHEMAS
+from kernels.facts import TARGETS
+from kernels.predicates import PREDICATES
+from workflow.keep import keep
+
+LOCAL = SCHEMAS.parent / "campaigns/local/campaign.yaml"
+
+
+def run(tmp_path, *more: str) -> int:
+    return kernel_facts.main(["--campaign", str(LOCAL), "--out", str(tmp_path / "out"), "--preset", "smoke", "--jobs", "1", "--quiet", *more])
+
+
+def test_the_files_are_what_the_report_keeps(tmp_path):
+    assert run(tmp_path) == 0
+    out = tmp_path / "out"
+    rows = csvio.read("kernels", out / "kernels.csv")
+    assert {(row["operator"], row["target"]) for row in rows} == {(op, target) for op in ("greedy_accept", "l2_norm") for target in TARGETS}
+    assert {row["predicate"] for row in csvio.read("predicates", out / "predicates.csv")} == set(PREDICATES)
+    note = json.loads((out / "kernels.manifest.json").read_text())
+    assert note["sha256"] == hashlib.sha256((out / "kernels.csv").read_bytes()).hexdigest() and note["rows"] == len(rows)
+    assert "kernels/facts.py" in note["fingerprint"] and note["notes"] == []
+    kept = keep(sorted(out.iterdir()), tmp_path / "kept", tmp_path / "previous")
+    assert [path.name for path in kept] == ["kernels.csv", "kernels.manifest.json", "predicates.csv", "predicates.manifest.json"]
+
+
+def test_without_triton_the_file_is_empty_and_says_why(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_facts, "find_spec", lambda name: None)
+    assert run(tmp_path) == 0
+    assert csvio.read("kernels", tmp_path / "out/kernels.csv") == []
+    assert json.loads((tmp_path / "out/kernels.manifest.json").read_text())["notes"] == [kernel_facts.WITHOUT_TRITON]
+    assert csvio.read("predicates", tmp_path / "out/predicates.csv")
+
+
+def test_an_unknown_operator_is_named_and_nothing_is_written(tmp_path, capsys):
+    text = LOCAL.read_text("utf8").replace("    kernels:\n", "    kernels: {operators: [kda_verfy]}\n")
+    (tmp_path / "campaign.yaml").write_text(text, "utf8")
+    arguments = ["--campaign", str(tmp_path / "campaign.yaml"), "--out", str(tmp_path / "out"), "--preset", "quick", "--quiet"]
+    assert kernel_facts.main(arguments) == 2
+    assert "measure.stages.kernels.operators: 'kda_verfy' is unknown; there are: accept_mixed" in capsys.readouterr().err
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_the_whole_preset_compiles_everything():
+    stage = campaign.load(LOCAL, "quick").stage("kernels")
+    assert stage.operators == () and stage.targets == ()
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1"])
+def test_jobs_below_one_are_refused(tmp_path, jobs, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(tmp_path, "--jobs", jobs)
+    assert ended.value.code == 2
+    assert f"--jobs {jobs}: expected at least 1" in capsys.readouterr().err
