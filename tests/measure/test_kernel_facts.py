@@ -28,7 +28,7 @@ def test_the_files_are_what_the_report_keeps(tmp_path):
     note = json.loads((out / "kernels.manifest.json").read_text())
     assert note["sha256"] == hashlib.sha256((out / "kernels.csv").read_bytes()).hexdigest() and note["rows"] == len(rows)
     assert "kernels/facts.py" in note["fingerprint"] and note["notes"] == []
-    kept = keep(sorted(out.iterdir()), tmp_path / "kept", tmp_path / "previous")
+    kept = keep(sorted(out.iterdir()), tmp_path / "local", tmp_path / "previous")
     assert [path.name for path in kept] == ["kernels.csv", "kernels.manifest.json", "predicates.csv", "predicates.manifest.json"]
 
 
