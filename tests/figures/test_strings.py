@@ -48,7 +48,9 @@ def test_both_languages_state_the_same_numbers():
 def test_no_typed_digit_and_nothing_but_numbers_in_braces():
     for path, leaf in texts(strings()):
         for text in leaf.values():
-            rest = LITERAL.sub("", CALL.sub("", text)) if path[-1] == "subtitle" else CALL.sub("", text)
+            # Heads of the data table are text of the page, as a subtitle is; a drawing would show the braces.
+            page = path[-1] == "subtitle" or "labels" in path
+            rest = LITERAL.sub("", CALL.sub("", text)) if page else CALL.sub("", text)
             assert not re.search(r"\d|\{\{", rest), (path, text)
 
 
