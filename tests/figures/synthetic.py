@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workflow.derive.fact import Claim, Fact
+from workflow.derive.facts.kernels import SHOWN, TARGETS
 from workflow.derive.values import Values
 
 GAMMAS = range(1, 8)
@@ -15,6 +16,7 @@ CLAIMS = (
     "run.band.one.verdict",
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
+    "kernels.one_source",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -36,6 +38,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _lengths(facts)
     _round(facts)
     _noise(facts)
+    _kernels(facts)
     _advice(facts)
     _prologue(facts)
     _ends(facts)
@@ -48,7 +51,7 @@ def shaped(shape: str) -> Values:
     known = values()
     facts = dict(known.facts)
     for key, fact in known.facts.items():
-        if isinstance(fact.value, str) or key.startswith(("noise.", "dspark.", "isl.s", "isl.l", "loss.from_isl", "loss.to_isl")) or fact.kind == "count":
+        if isinstance(fact.value, str) or key.startswith(("noise.", "dspark.", "kernels.", "isl.s", "isl.l", "loss.from_isl", "loss.to_isl")) or fact.kind == "count":
             continue
         factor = 1.0
         if shape == "steep" and ("_ms" in key or ".w" in key):
@@ -220,3 +223,21 @@ def _noise(facts: Facts) -> None:
         facts.put(f"noise.aa.{k}.ratio", ratio)
     facts.put("search.winner_ratio", 1.31, spread=0.02)
     facts.put("search.confirm_ratio", 1.28, spread=0.02)
+
+
+def _kernels(facts: Facts) -> None:
+    """One operator on matrix units, one that spills on one target."""
+    facts.put("kernels.kernels", 37, "count")
+    facts.put("kernels.targets", len(TARGETS), "count")
+    facts.put("kernels.dispatch", "tensor.is_cuda", "label")
+    for place, operator in enumerate(SHOWN):
+        for column, target in enumerate(TARGETS):
+            row = f"kernels.{operator}.{target}"
+            facts.put(f"{row}.registers", 18 + 40 * place + 7 * column, "count")
+            facts.put(f"{row}.matrix_instructions", 16 if operator == "kda_prefill" else 0, "count")
+            facts.put(f"{row}.spills", 64 if (operator, target) == ("kda_prefill", "sm_100") else 0, "count")
+    for target in TARGETS:
+        for what, value in (("spills", 0), ("matrix_instructions", 96)):
+            facts.put(f"kernels.all.{target}.{what}", value, "count")
+        for what, value in (("shared", 33_000), ("size", 912_000)):
+            facts.put(f"kernels.all.{target}.{what}", value, "bytes", "byte")
