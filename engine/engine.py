@@ -222,6 +222,11 @@ class Engine:
         finished, self._finished = self._finished, []
         return finished
 
+    def record(self, request_id: str) -> RequestRecord | None:
+        """The record of a request that is queued or being served, growing with its tokens; None when it is neither."""
+        sequence = self._sequences.get(request_id)
+        return sequence.record if sequence else None
+
     def abort(self, request_id: str) -> bool:
         """End a request and free what it holds; False when it is not being served.
 

@@ -1,0 +1,1 @@
+"""An HTTP front: OpenAI-compatible completions over one engine, and what operators of a server ask it."""
