@@ -79,7 +79,7 @@ class EngineLoop:
 
     @property
     def alive(self) -> bool:
-        return self._thread.is_alive()
+        return self._thread.is_alive() and not self._ended
 
     def start(self) -> None:
         bos = self.engine.model.bos_token_id
