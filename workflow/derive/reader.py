@@ -88,7 +88,6 @@ class Read:
     def predicates(self, **where) -> Rows:
         return self._rows("predicates", "predicates", where)
 
-
     def manifest(self, path: str, family: str = ""):
         """One field of the manifests, equal in all of them; Missing when it is absent or they differ."""
         found = {}
