@@ -1,6 +1,8 @@
 """`python -m workflow.page`: exit codes and one-line errors."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import yaml
 from tests.page.campaign import Workspace
 from workflow.page import __main__ as command
 from workflow.page import words
+from workflow.plan import ROOT
 
 
 @pytest.fixture
@@ -70,3 +73,48 @@ def test_an_unknown_campaign_exits_2(house, capsys):
 
 def test_templates_lie_in_the_repository():
     assert (words.TEMPLATES / "base.html.j2").is_file()
+
+
+def shown(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_folder_in_a_files_place_stops_everything(house, capsys):
+    assert run(house) == 0
+    page = house.root / "site/zh/index.html"
+    page.unlink()
+    page.mkdir()
+    before = shown(house.root / "site")
+    house.values(facts={"w.accept": {"value": 2.77}})
+    assert run(house) == 2
+    error = capsys.readouterr().err
+    assert "zh/index.html" in error and "folder" in error and len(error.strip().splitlines()) == 1
+    assert shown(house.root / "site") == before
+
+
+def test_a_file_in_a_folders_place_stops_everything(house, capsys):
+    site = house.root / "site"
+    site.mkdir()
+    (site / "zh").write_text("")
+    assert run(house) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+    assert not (site / "index.html").exists() and not list(site.rglob(".page-*"))
+
+
+def test_a_site_that_cannot_be_written_is_one_line(house, capsys, monkeypatch):
+    def refuse(**where):
+        raise PermissionError(13, "Permission denied", f"{where['dir']}/.page-x")
+
+    monkeypatch.setattr("workflow.page.site.tempfile.mkstemp", refuse)
+    assert run(house) == 2
+    error = capsys.readouterr().err
+    assert "cannot be written" in error and len(error.strip().splitlines()) == 1
+    assert not shown(house.root / "site")
+
+
+def test_an_ascii_terminal_is_enough(house):
+    house.edit("content/en/01-window.md", "- first", "- 3 boots é γ")
+    code = f"import sys, runpy; from pathlib import Path; from workflow.page import __main__ as m; r = Path({str(house.root)!r}); m.ROOT, m.TEMPLATES = r, r / 'templates'; sys.exit(m.main(sys.argv[1:]))"
+    options = [f"--{name}={house.root / place}" for name, place in (("build", "build"), ("site", "site"), ("config", "workflow/config.yaml"))]
+    done = subprocess.run([sys.executable, "-c", code, *options], env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+    assert done.returncode == 1 and "Traceback" not in done.stderr and "typed digit" in done.stderr

@@ -11,8 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+from workflow.page import previous
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
+from workflow.page.routes import routes
 from workflow.page.site import build, write
 from workflow.page.words import TEMPLATES
 from workflow.plan import ROOT, Plan, PlanError, check_config, read_config
@@ -38,6 +40,9 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that knows ASCII only is no reason to fail
     options = arguments().parse_args(argv)
     try:
         config = read_config(options.config)
@@ -50,7 +55,10 @@ def main(argv: list[str] | None = None) -> int:
             return 0
         start = time.perf_counter()
         gc.disable()  # one build, then the process ends: walking its many small objects again and again frees nothing
-        result = build(plan, options.build, TEMPLATES, config.get("site_url") or "")
+        shown = {name: options.site / f"{routes(name, plan.lead).prefix}values.json" for name in plan.names}
+        wanted = config.get("previous") or ""
+        before = {name: previous.find(name, wanted, file, options.build, ROOT) for name, file in shown.items()}
+        result = build(plan, options.build, TEMPLATES, config.get("site_url") or "", before)
     except (PageError, PlanError, ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -63,6 +71,8 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if not options.check:
         try:
+            for name, file in shown.items():
+                previous.keep(name, file, result.files[file.relative_to(options.site).as_posix()], options.build)
             write(result.files, options.site)
         except OSError as error:
             print(f"error: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)

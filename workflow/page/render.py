@@ -11,8 +11,9 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import dom, guarantees, ledger, lint_chinese, parity
+from workflow.page import dom, guarantees, ledger, lint_chinese, moved, parity
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -24,13 +25,14 @@ from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup, count_fact
 from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
+from workflow.page.previous import Published
 from workflow.page.provenance import card, raw, run_card, runs
 from workflow.page.routes import LANGUAGES, Routes, relative
 from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.unlink import declared, ids, unlink
-from workflow.page.view import AuditRow, AuditView, NumbersView, PageView, ReportView, SectionView, as_script
+from workflow.page.view import AuditRow, AuditView, MovedView, NumbersView, PageView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
@@ -86,6 +88,8 @@ class Campaign:
     figures: Path
     """Folder that `python -m workflow.figures` wrote."""
     others: tuple[tuple[str, Routes], ...] = ()
+    previous: Published | None = None
+    """The publication that `moved` compares with."""
     site_url: str = ""
 
 
@@ -212,6 +216,9 @@ class Builder:
             for language in LANGUAGES:
                 with self._collecting():
                     yield self._audit(language)
+        for language in LANGUAGES:
+            with self._collecting():
+                yield self._moved(language, keys)
 
     @cached_property
     def _lacks(self) -> dict[str, list[str]]:
@@ -308,6 +315,25 @@ class Builder:
             literals=ledger.literal_rows(self.sources.literals, language),
         )
         return self._finish("numbers.html.j2", view, language)
+
+    @cached_property
+    def moves(self) -> list[Move]:
+        return moved.moves(self.campaign.previous, self.campaign.values)
+
+    def _moved(self, language: str, keys: set[str]) -> Page:
+        tally = moved.counts(self.moves)
+        self.lookup = replace(self.lookup, own=self.lookup.own | tally)
+        context = replace(self.contexts[language], lookup=self.lookup)
+        base = self._view(language, "moved")
+        index = relative(self.campaign.routes.numbers(language), base["path"])
+        view = MovedView(
+            context,
+            **base,
+            source=self.campaign.previous.source if self.campaign.previous else "",
+            rows=tuple(moved.rows(self.moves, self.campaign.values, context.formatter, language, index, keys)),
+            verdicts=tuple(name.partition(".")[2] for name in tally),
+        )
+        return self._finish("moved.html.j2", view, language)
 
     def _indexed(self, used: set[str]) -> set[str]:
         """What the index lists: every fact that either report shows, rests on or misses, and the evidence of every claim. values.json has the rest."""

@@ -39,6 +39,9 @@ class Routes:
     def audit(self, language: str) -> str:
         return f"{self.prefix}{'' if language == 'en' else language + '/'}audit/index.html"
 
+    def moved(self, language: str) -> str:
+        return f"{self.prefix}{'' if language == 'en' else language + '/'}moved/index.html"
+
     def data(self, file: str) -> str:
         return f"{self.prefix}data/{file}"
 
@@ -51,6 +54,7 @@ class Routes:
         return [
             *(self.report(language) for language in LANGUAGES),
             *(self.numbers(language) for language in LANGUAGES),
+            *(self.moved(language) for language in LANGUAGES),
             *(self.cards(language) for language in LANGUAGES),
             *(self.audit(language) for language in LANGUAGES if AUDITED in measured),
             *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),

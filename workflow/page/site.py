@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
@@ -9,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workflow.derive.values import Values
+from workflow.page import moved
 from workflow.page.errors import PageError, Problem
 from workflow.page.inert import UNSAFE, inert_json
 from workflow.page.links import Links
+from workflow.page.previous import Published
 from workflow.page.render import Builder, Campaign, Page, Sources
 from workflow.page.routes import ASSETS, routes
 from workflow.page.words import TEMPLATES
@@ -26,35 +29,38 @@ class Result:
     log: list[str] = field(default_factory=list)
 
 
-def build(plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str = "") -> Result:
+def build(
+    plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str = "", previous: dict[str, Published | None] | None = None
+) -> Result:
     """Every file of the site, and every problem. Raises PageError or OSError when an input cannot be read at all.
 
-    `folder`: NAME/values.json, NAME/claims.json and NAME/figures of each campaign.
+    `folder`: NAME/values.json, NAME/claims.json and NAME/figures of each campaign. `previous`: campaign -> publication to compare with.
     """
     sources = Sources.load(templates)
     result = Result({f"assets/{name}": (templates / "assets" / name).read_bytes() for name in ASSETS})
     pages: list[Page] = []
     for name in plan.names:
-        pages += _campaign(name, plan, folder, sources, site_url, result)
+        pages += _campaign(name, plan, folder, sources, site_url, result, (previous or {}).get(name))
     _check_links(pages, result)
     result.problems = sorted(set(result.problems))
     return result
 
 
-def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: str, result: Result) -> list[Page]:
+def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: str, result: Result, previous: Published | None) -> list[Page]:
     here, values_file = routes(name, plan.lead), folder / name / "values.json"
     if not values_file.exists():
         raise PageError.at(
             str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`"
         )
     others = tuple((other, routes(other, plan.lead)) for other in plan.names)
-    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, site_url))
+    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, previous, site_url))
     builder.check_sources()
     builder.widen()
     pages = list(builder.pages())
     for page in pages:
         result.files[page.path] = page.html.encode()
         result.log.append(f"{page.path}: {page.coverage}")
+    result.log.append(f"{name}: moved: {moved.summary(builder.moves) or 'no previous publication'}")
     result.files |= {path: script.encode() for path, script in builder.data.items()}
     try:
         result.files |= {path: svg.encode() for path, svg in builder.figures()}
@@ -86,15 +92,28 @@ def _check_links(pages: list[Page], result: Result) -> None:
 
 
 def write(files: dict[str, bytes], site: Path) -> None:
-    """Each file beside its place, then renamed into it; a file that is already so only gets a new time."""
-    for name, content in sorted(files.items()):
-        target = site / name
-        if target.exists() and target.read_bytes() == content:
-            os.utime(target)  # Snakemake compares times: this output is up to date
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".page-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
+    """All files beside their places first, then renamed into them; a file that is already so only gets a new time.
+
+    Raises OSError before anything of the site is replaced: where a folder stands in a file's place, or nothing can be written.
+    """
+    fresh: list[tuple[str, Path]] = []
+    try:
+        for name, content in sorted(files.items()):
+            target = site / name
+            if target.is_dir():
+                raise IsADirectoryError(errno.EISDIR, "a folder stands where the page writes a file; move it away", str(target))
+            if target.exists() and target.read_bytes() == content:
+                os.utime(target)  # Snakemake compares times: this output is up to date
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".page-")
+            fresh.append((temporary, target))
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.chmod(temporary, 0o644)
+        while fresh:
+            os.replace(*fresh[0])
+            fresh.pop(0)
+    finally:
+        for temporary, _ in fresh:
+            os.unlink(temporary)

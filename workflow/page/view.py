@@ -112,8 +112,17 @@ class PageView:
     def numbers(self) -> str:
         return self.to(self.routes.numbers(self.language))
 
+    @property
+    def moved(self) -> str:
+        return self.to(self.routes.moved(self.language))
+
+    def splice(self, source: str) -> Markup:
+        """A text that a template puts together."""
+        return Markup(inline(parse(source, self.strings.files["ui"]), self.context, self.strings.files["ui"]))
+
     def _in(self, language: str) -> str:
-        return {"numbers": self.routes.numbers, "audit": self.routes.audit}.get(self.kind, self.routes.report)(language)
+        """This page in a language."""
+        return getattr(self.routes, self.kind)(language)
 
     @property
     def twin(self) -> str:
@@ -168,9 +177,6 @@ class ReportView(PageView):
 
     SPEC = ("source", "hardware", "serves", "model", "machine", "software", "load", "noise", "when")
 
-    def splice(self, source: str) -> Markup:
-        return Markup(inline(parse(source, self.strings.files["ui"]), self.context, self.strings.files["ui"]))
-
     @property
     def spec(self) -> list[tuple[Markup, Markup]]:
         """The cells of the masthead; one whose facts are missing is left out."""
@@ -193,6 +199,11 @@ class ReportView(PageView):
 
     def _has(self, *texts: str) -> bool:
         return not any(lacking(parse(text, ""), self.context.lookup, self.context.campaign) for text in texts)
+
+    @property
+    def has_mutation(self) -> bool:
+        """Whether the numbers of this campaign were put to the test."""
+        return self._has(self.strings.leaf("ui", "mutation", language=self.language))
 
     @property
     def fractions(self) -> list[FractionView]:
@@ -262,6 +273,16 @@ class NumbersView(PageView):
     literals: tuple[tuple[str, Markup, str], ...] = field(default=())
 
     title = "ui.ledger.title"
+
+
+@dataclass(frozen=True)
+class MovedView(PageView):
+    source: str = ""
+    """What the values were compared with; empty: there is no previous publication."""
+    rows: tuple[dict, ...] = ()
+    verdicts: tuple[str, ...] = ()
+
+    title = "ui.moved.title"
 
 
 @dataclass(frozen=True)
