@@ -38,6 +38,10 @@ def parser() -> argparse.ArgumentParser:
         "--rows", type=int, default=600,
         help="stage redraft: rows of 512 tokens of each half of the cache, own and documents",
     )
+    command.add_argument(
+        "--again", action="append", default=[], choices=("dspark", "dflash"),
+        help="stage redraft with --resume: this drafter goes on although it was finished",
+    )
     command.add_argument("--problems", type=int, default=100, help="held-out problems of the gate")
     command.add_argument(
         "--precision", choices=("auto", "float32", "bfloat16"), default="auto",
@@ -99,6 +103,7 @@ def main(arguments: list[str]) -> int:
         redraft.redraft(redraft.RedraftRun(
             work=options.work, weights=options.weights, budget=options.minutes * 60,
             generate=options.generate_minutes * 60, rows=options.rows, resume=options.resume,
+            again=tuple(options.again),
         ))
     elif options.stage == "export":
         from engine.train import export

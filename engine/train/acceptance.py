@@ -30,9 +30,10 @@ def prefix_lengths(right: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def drafts(target: Target, dspark: DSpark, ids: Tensor, anchors: Tensor, gamma: int) -> Tensor:
-    """Greedy drafts [B, A, gamma] at ``anchors`` [B, A] of rows ids [B, T]."""
-    _, taps, _ = target.run(ids)
+def drafts(
+    target: Target, dspark: DSpark, ids: Tensor, taps: tuple[Tensor, ...], anchors: Tensor, gamma: int
+) -> Tensor:
+    """Greedy drafts [B, A, gamma] at ``anchors`` [B, A] of rows ids [B, T] with the target's taps of them."""
     hidden = dspark.blocks(target.embed, dspark.context(taps), ids, anchors, gamma)
     return dspark.draft(target, hidden, ids.gather(1, anchors))
 
@@ -107,8 +108,9 @@ def free_running(
         distinct, total = distinct + len(set(grams)), total + len(grams)
         anchors = torch.arange(first, length - 1)[None]
         padded = torch.nn.functional.pad(ids, (0, 8))
+        hidden, taps, _ = target.run(ids)
         for gamma in GAMMAS:
-            guess = drafts(target, dspark, ids, anchors, gamma)[0]
+            guess = drafts(target, dspark, ids, taps, anchors, gamma)[0]
             wanted = torch.stack([padded[0, a + 1 : a + 1 + gamma] for a in anchors[0]])
             accepted = prefix_lengths(guess == wanted).tolist()
             at = 0
@@ -117,7 +119,6 @@ def free_running(
                 emitted[gamma] += step
                 rounds[gamma] += 1
                 at += step
-        hidden, _, _ = target.run(ids)
         guess = target.lm_head(mtp(target.embed, hidden[:, :-1], ids[:, 1:])).argmax(-1)
         right = guess[0, first - 1 : -1] == ids[0, first + 1 :]
         mtp_right, mtp_all = mtp_right + int(right.sum()), mtp_all + right.numel()

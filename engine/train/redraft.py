@@ -48,6 +48,7 @@ class RedraftRun:
     generate: float
     rows: int = 600
     resume: bool = False
+    again: tuple[str, ...] = ()  # phases of a backbone that go on from what they reached
     seed: int = 0
 
 
@@ -82,10 +83,11 @@ def build_cache(run: RedraftRun, target: nn.Module, note: Callable[[dict], None]
 class Phase:
     """The loop that all phases share: budget, steps, checks of the gradient, log."""
 
-    def __init__(self, name: str, module: nn.Module, budget: float, peak: float, note: Callable[[dict], None]) -> None:
+    def __init__(self, name: str, module: nn.Module, budget: float, peak: float, note: Callable[[dict], None], anchors: int = 0) -> None:
+        """``anchors``: how many the module has had in this stage before."""
         self.name, self.budget, self.peak, self.note = name, budget, peak, note
         self.optimizer = Optimizer(module, 0, 1)
-        self.anchors = self.steps = self.skipped = 0
+        self.anchors, self.steps, self.skipped = anchors, 0, 0
 
     def run(self, loss_of_next_row: Callable[[], tuple[Tensor, int]]) -> dict:
         """``loss_of_next_row`` -> (loss, anchors used); returns what the log should keep."""
@@ -246,33 +248,31 @@ def redraft(run: RedraftRun) -> None:
     earlier = Drafters(target)
     earlier.load_state_dict(torch.load(run.work / "drafters.pt", weights_only=True)["model"])
 
-    dspark = earlier.dspark
-    if "dspark" not in done:
-        draws = Draws(cache, 8000 + run.seed)
-        phase = Phase("dspark", dspark, SHARES["dspark"] * run.budget, 0.5, note)
+    def backbone(name: str, model: DSpark | DFlash, peak: float, seed: int) -> None:
+        """Train one block drafter, from its stored weights if it has any, and store it."""
+        known = done.get(f"{name}_log", {"anchors": 0})["anchors"]
+        if name in done:
+            model.load_state_dict(done[name])
+        draws = Draws(cache, seed + known)
+        phase = Phase(name, model, SHARES[name] * run.budget, peak, note, known)
 
-        def dspark_next() -> tuple[Tensor, int]:
+        def next_row() -> tuple[Tensor, int]:
             row, gamma, anchors = draws.next()
-            return block_loss(target, dspark, row, gamma, anchors), anchors.numel()
+            return block_loss(target, model, row, gamma, anchors), anchors.numel()
 
-        done["dspark_log"] = phase.run(dspark_next)
-        done["dspark"] = dspark.state_dict()
+        done[f"{name}_log"] = phase.run(next_row)
+        done[name] = model.state_dict()
         save_atomically(checkpoint, done)
+
+    dspark = earlier.dspark
+    if "dspark" not in done or "dspark" in run.again:
+        for name in ("heads", "confidence"):  # they stand on this backbone
+            done.pop(name, None)
+        backbone("dspark", dspark, 0.5, 8000 + run.seed)
     dspark.load_state_dict(done["dspark"])
     dspark.requires_grad_(False)
-
-    if "dflash" not in done:
-        dflash = started_dflash(dspark, target)
-        draws = Draws(cache, 8100 + run.seed)
-        phase = Phase("dflash", dflash, SHARES["dflash"] * run.budget, 0.7, note)
-
-        def dflash_next() -> tuple[Tensor, int]:
-            row, gamma, anchors = draws.next()
-            return block_loss(target, dflash, row, gamma, anchors), anchors.numel()
-
-        done["dflash_log"] = phase.run(dflash_next)
-        done["dflash"] = dflash.state_dict()
-        save_atomically(checkpoint, done)
+    if "dflash" not in done or "dflash" in run.again:
+        backbone("dflash", started_dflash(dspark, target), 0.7, 8100 + run.seed)
 
     if "heads" not in done:
         heads = markov_heads(dspark, dspark.norm.weight.shape[0])
@@ -287,12 +287,13 @@ def redraft(run: RedraftRun) -> None:
         done["heads"] = heads.state_dict()
         save_atomically(checkpoint, done)
 
-    head, calibration = train_confidence(
-        target, dspark, cache, SHARES["confidence"] * run.budget, 8300 + run.seed
-    )
-    done["confidence"], done["calibration"] = head.state_dict(), asdict(calibration)
-    note({"event": "calibration", **asdict(calibration)})
-    save_atomically(checkpoint, done)
+    if "confidence" not in done:
+        head, calibration = train_confidence(
+            target, dspark, cache, SHARES["confidence"] * run.budget, 8300 + run.seed
+        )
+        done["confidence"], done["calibration"] = head.state_dict(), asdict(calibration)
+        note({"event": "calibration", **asdict(calibration)})
+        save_atomically(checkpoint, done)
     log.close()
 
 
