@@ -150,6 +150,33 @@ def test_cap_and_compact_verify_what_they_say(tiny):
     assert sum(r.trimmed for r in found["cap-accept"][1]) > 0 == sum(r.trimmed for r in records)
 
 
+@pytest.mark.parametrize("lane, gamma, changed", [("dflash", 3, {}), ("lookup", 4, {}), ("dspark", 3, {"markov_head_type": "rnn"})])
+def test_a_retracted_request_says_the_same(tiny, lane, gamma, changed):
+    """Out of pages and replayed, sampled and greedy rows mixed: same text, same accepted counts."""
+    tight = {"max_total_num_tokens": 160, "max_running_requests": 6, "schedule_conservativeness": 0.05, "max_mamba_cache_size": 18}
+    ids = prompts(5, shortest=8)
+    ask = [
+        Request(f"r{i}", prompt, SamplingParams(max_tokens=60, seed=i, temperature=0.9 if i % 2 else 0.0, top_k=20 if i == 3 else 0))
+        for i, prompt in enumerate(ids)
+    ]
+    with boot(tiny, lane, gamma, **changed) as engine:
+        expected = [(r.token_ids, r.accepted_histogram) for r in engine.generate(ask)]
+    with boot(tiny, lane, gamma, **tight, **changed) as engine:
+        records = engine.generate(ask)
+    assert [(r.token_ids, r.accepted_histogram) for r in records] == expected
+    assert sum(r.retractions for r in records) > 0
+
+
+@pytest.mark.parametrize("lane, gamma, changed", [("lookup", 4, {}), ("dspark", 4, {"verify_mode": "compact", "markov_head_type": "gated"})])
+def test_graph_mode_runs_windows_of_unequal_width(tiny, lane, gamma, changed):
+    table = tuple((n, 1 / (30 + n)) for n in range(1, 80))
+    wanted = requests(prompts(5))
+    with boot(tiny, mode="graph") as engine:
+        expected = [r.token_ids for r in engine.generate(wanted)]
+    with boot(tiny, lane, gamma, mode="graph", sps_table=table, **changed) as engine:
+        assert [r.token_ids for r in engine.generate(wanted)] == expected
+
+
 def test_mtp_without_the_prompt_in_its_keys_guesses_worse(shipped):
     from engine.model.tokenizer import Tokenizer
 
