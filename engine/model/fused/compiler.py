@@ -52,14 +52,15 @@ def cpu_flags() -> str:
     return platform.processor() or platform.machine()
 
 
-def build(head_dim: int, march: str = NATIVE, folder: Path | None = None) -> Build:
+def build(head_dim: int, march: str = NATIVE, folder: Path | None = None, defines: tuple[str, ...] = ()) -> Build:
     """The library for one head dimension, from `folder` (default: the cache folder) or compiled into it.
 
+    `defines`: macros of variants that are timed but not served (`FUSED_DOT`).
     Raises `ConfigError` when there is no compiler or it fails; the message carries its first error.
     """
     compiler = find_compiler()
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    flags = (*FLAGS, f"-march={march}", f"-DFUSED_DIM={head_dim}")
+    flags = (*FLAGS, f"-march={march}", f"-DFUSED_DIM={head_dim}", *(f"-D{name}" for name in defines))
     text = [version, *flags, cpu_flags() if march == NATIVE else ""]
     text += [path.read_text("utf8") for path in sorted(SOURCES.iterdir())]
     key = hashlib.sha256("\0".join(text).encode("utf8")).hexdigest()[:16]

@@ -20,8 +20,9 @@ struct Linear {
     int32_t k;
 };
 
-// FUSED_DOT: pairs of bfloat16 go into one instruction. Where that runs at half rate (Sapphire Rapids) the plain form is
-// faster from two rows on: weights widened once, then two multiply-adds a row. `engine.bench.attempts` times both.
+// FUSED_DOT: pairs of bfloat16 go into one instruction. On a Sapphire Rapids, where that runs at half rate, it is level while the
+// weights come from memory and slower for many rows; the plain form widens the weights once, then needs two multiply-adds a
+// row. `engine.bench.attempts` times both.
 #if defined(FUSED_DOT)
 typedef uint16_t input;
 #else
