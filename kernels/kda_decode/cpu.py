@@ -28,12 +28,11 @@ def kda_decode(
     if slots is None:
         before = state
         after = torch.empty(batch, heads, keys, values) if out_state is None else out_state
-    elif batch == 1:
-        slot = int(slots)
-        before = after = state[slot : slot + 1]
     else:
-        before = after = state.index_select(0, slots)
-        scatter = True
+        where = slots.tolist()
+        scatter = not where or where != list(range(where[0], where[0] + batch))
+        # a run of slots is advanced where it lies: the states are most of what a large batch moves
+        before = after = state.index_select(0, slots) if scatter else state.narrow(0, where[0], batch)
     rows = batch * heads
     o = advance(
         q.reshape(1, rows, keys),
