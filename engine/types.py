@@ -69,8 +69,8 @@ class RequestRecord:
     top_logprobs: list[list[tuple[int, float]]] = field(default_factory=list)
     """For each emitted token the likeliest ids with their logprobs, falling; ties by lower id."""
     trace: list[RoundRecord] = field(default_factory=list)
-    cached_tokens: int = 0
-    """Prompt tokens that the prefix cache gave at the first admission."""
+    cached_tokens: int | None = None
+    """Prompt tokens that the prefix cache gave at the first admission; None without a cache."""
     retractions: int = 0
     """Times the request lost its memory to older ones and was replayed."""
 

@@ -118,6 +118,8 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
                 "accepted": record["accepted"] if drafting else None,
                 "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
                 "distinct_4gram_share": metrics.distinct_share([record["token_ids"]]),
+                "cached_tokens": record.get("cached_tokens"),
+                "retractions": record.get("retractions"),
                 "finish_reason": record["finish_reason"],
                 "status": "ok" if ok else "failed",
                 "output_sha": metrics.output_sha(record["token_ids"]) if ok else None,
@@ -148,6 +150,7 @@ def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
             "commit_ms": short(step["commit_ms"]),
             "kv_usage": round(step["kv_usage"], 4),
             "state_usage": round(step["state_usage"], 4),
+            "retracted": step.get("retracted"),
             "blocked_by": step["blocked_by"] or None,
         }
         for number, step in enumerate(steps)
@@ -217,9 +220,19 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         "state_usage_max": max((step["state_usage"] for step in steps), default=None),
         "queue_max": max((step["queued"] for step in steps), default=None),
         **{f"blocked_by_{why}": Counter(step["blocked_by"] for step in steps)[why] for why in BLOCKS},
+        "retracted": sum(step.get("retracted", 0) for step in steps),
+        **cache_columns(done),
         "step_source": "steps",
     }
+    if answer.get("activation_peak_bytes") is not None:
+        row["activation_peak_bytes"] = answer["activation_peak_bytes"]
     return {**row, **decode_columns(steps), **round_columns(done)}
+
+
+def cache_columns(done: Sequence[dict]) -> Row:
+    """Share of the prompt tokens that the prefix cache gave; empty without a cache."""
+    cached = [record["cached_tokens"] for record in done if record.get("cached_tokens") is not None]
+    return {"cache_hit_rate": sum(cached) / sum(record["isl"] for record in done)} if cached else {}
 
 
 def plateau_columns(answer: dict, max_concurrency: int) -> Row:

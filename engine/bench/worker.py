@@ -75,7 +75,6 @@ def request_answer(record: RequestRecord, start: float) -> dict:
         "finish_reason": record.finish_reason,
         "cached_tokens": record.cached_tokens,
         "retractions": record.retractions,
-        "cached_tokens": getattr(record, "cached_tokens", None),
         "logprobs": getattr(record, "logprobs", None),
         "trace": [{**asdict(one), "start_s": one.start_s - start} for one in record.trace],
     }

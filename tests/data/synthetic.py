@@ -212,6 +212,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                 "emitted": emitted,
                 "kv_usage": 0.01 * len(running),
                 "state_usage": len(running) / 48,
+                "retracted": 0,
                 "blocked_by": "",
                 **row,
             }
@@ -237,6 +238,8 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                     "drafted": "" if cell.lane == "plain" else item["rounds"] * cell.gamma,
                     "accepted": "" if cell.lane == "plain" else item["accepted"],
                     "accepted_histogram": "" if cell.lane == "plain" else ";".join(map(str, item["histogram"])),
+                    "cached_tokens": 0,
+                    "retractions": 0,
                     "finish_reason": "length",
                     "status": "ok",
                     "content": item["content"],
@@ -337,6 +340,7 @@ class Campaign:
             "kv_usage_max": 0.2,
             "state_usage_max": 0.5,
             "queue_max": 0,
+            "retracted": 0,
         }
         self.clock += seconds
         self.add(points_file(sweep), [point])

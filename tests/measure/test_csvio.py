@@ -27,6 +27,7 @@ STEP = {
     "commit_ms": 0.25,
     "kv_usage": 0.5,
     "state_usage": None,
+    "retracted": 0,
     "blocked_by": None,
 }
 KINDS = ("points", "requests", "steps", "trace", "noise", "kernels", "predicates")
@@ -85,7 +86,7 @@ def test_a_broken_file_is_named(content: bytes, says: str) -> None:
 def test_a_short_line_is_named() -> None:
     content = csvio.render("steps", [STEP, STEP], "s.csv")
     torn = content[: content.rindex(b",")]
-    with pytest.raises(TableError, match="row 2: 15 cells, the header has 16"):
+    with pytest.raises(TableError, match="row 2: 16 cells, the header has 17"):
         csvio.parse("steps", torn, "s.csv")
 
 
