@@ -14,7 +14,7 @@ from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
-FIELDS = {"slug", "title", "absent_title", "only", "needs", "plates", "closes"}
+FIELDS = {"slug", "title", "absent_title", "only", "except", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
 FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
 ID_LINE = re.compile(r"^\{#([\w-]+)")
@@ -38,6 +38,8 @@ class Section:
     source: str
     only: tuple[str, ...] = ()
     """Campaigns that have the section at all; empty: every campaign."""
+    but: tuple[str, ...] = ()
+    """Campaigns that do not have it (`except` in the front matter)."""
 
     @property
     def offset(self) -> int:
@@ -105,7 +107,7 @@ def load_section(path: Path, root: Path) -> Section:
     except ClosesError as error:
         raise PageError.at(file, 1, str(error), "closes") from None
     return Section(path, root, data["slug"], str(data["title"]), str(data.get("absent_title") or ""), tuple(data.get("needs") or ()), tuple(data.get("plates") or ()), equations,
-                   text[: front.end()], text[front.end() :], tuple(data.get("only") or ()))  # fmt: skip
+                   text[: front.end()], text[front.end() :], tuple(data.get("only") or ()), tuple(data.get("except") or ()))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,8 +134,13 @@ class Content:
         return cls(sections)
 
     def of(self, campaign: str) -> Content:
-        """The sections that a campaign has: those of every campaign, and those that name it."""
-        return Content({language: [s for s in found if campaign in (s.only or (campaign,))] for language, found in self.sections.items()})
+        """The sections that a campaign has: those of every campaign, those that name it, and none that excepts it."""
+        return Content(
+            {
+                language: [s for s in found if campaign in (s.only or (campaign,)) and campaign not in s.but]
+                for language, found in self.sections.items()
+            }
+        )
 
     @property
     def slugs(self) -> list[str]:
