@@ -21,6 +21,8 @@ class Drift:
     new: str
     check: str
     """Name of the check that must speak."""
+    also: tuple[tuple[str, str, str], ...] = ()
+    """Further edits of the same drift: file, old, new."""
 
 
 DRIFTS = [
@@ -58,6 +60,11 @@ DRIFTS = [
     Drift("flipped direction", EN, "Tokens a step rise with", "Tokens a step fall with", "parity"),
     Drift("flipped direction in Chinese", ZH, "随窗口上升", "随窗口下降", "parity"),
     Drift("superlative of a plate title lost in translation", PLATES, "最好的宽度给出", "宽度给出", "parity"),
+    # turned in both languages at once: parity is content
+    Drift("direction flipped in both languages", EN, "Tokens a step rise with", "Tokens a step fall with", "direction", ((ZH, "随窗口上升", "随窗口下降"),)),
+    Drift("superlative flipped in both languages", EN, "Speculation is fastest", "Speculation is slowest", "direction", ((ZH, "时投机最快", "时投机最慢"),)),
+    Drift("outcome flipped in both languages", EN, "Tokens a step rise with the window.", "Speculation loses.", "direction", ((ZH, "每步 token 随窗口上升。", "投机亏了。"),)),
+    Drift("title of a plate flipped in both languages", PLATES, "The best width gives", "The worst width gives", "direction", ((PLATES, "最好的宽度给出", "最差的宽度给出"),)),
     # splices
     Drift("unknown key", EN, 'n("w.accept_factor")', 'n("w.accept_faktor")', "splice"),
     Drift("unknown key in a variant that does not speak", EN, 'slowest here: {{ n("w.speedup") }}', 'slowest here: {{ n("w.speedups") }}', "splice"),
@@ -108,6 +115,11 @@ DRIFTS = [
     Drift("third-party fetch", "base.html.j2", "<meta name=\"referrer\"", "<script src=\"https://example.org/x.js\"></script><meta name=\"referrer\"", "third party"),
     Drift("hand-made number in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<data value="1.9" data-key="w.speedup">1.90×</data>', "spliced value"),
     Drift("number of the other language in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<data value="1.6802966526357986" data-key="w.speedup">1.68</data><data value="20.04" data-key="w.plain.tpot_ms">20.0 毫秒</data>', "spliced value"),
+    Drift("value of another row in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<data value="12.5" data-key="w.plain.tpot_ms">12.5 ms</data>', "spliced value"),
+    Drift("text of another row in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<data value="20.04" data-key="w.plain.tpot_ms">12.5 ms</data>', "spliced value"),
+    Drift("unit swapped in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<data value="20.04" data-key="w.plain.tpot_ms">20.0 s</data>', "spliced value"),
+    Drift("range over two units", EN, 'between("w.step_ms", "w.plain.tpot_ms")', 'between("w.step_ms", "w.accept")', "splice"),
+    Drift("row of another arm in one language", ZH, '{{ n("w.step_factor") }}', '{{ n("w.accept_factor") }}', "parity"),
     Drift("a key that is no fact", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<span data-key="w.nothing">some</span>', "unknown key"),
     Drift("a literal that is not declared, in a template", "report.html.j2", "{{ page.ui(\"kicker\") }}", '<span data-lit="gpt-9">GPT-9</span>', "literal"),
 ]  # fmt: skip
@@ -132,7 +144,8 @@ def test_there_are_fifty():
 @pytest.mark.parametrize("drift", DRIFTS, ids=lambda drift: drift.name)
 def test_a_drift_fails_the_build(workspace, drift):
     if drift.old:
-        workspace.edit(drift.file, drift.old, drift.new)
+        for file, old, new in ((drift.file, drift.old, drift.new), *drift.also):
+            workspace.edit(file, old, new)
     else:
         (workspace.root / "templates" / drift.file).unlink()
     problems = problems_of(workspace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 KINDS = ("ratio", "percent", "points", "duration", "rate", "count", "bytes", "length", "probability", "label")
 """What a value is, hence how it is written. `length` is an accept length (tokens a round)."""
@@ -61,7 +61,7 @@ class Fact:
 
     def to_json(self) -> dict:
         """The record of `values.json`; the key is the name of the record there."""
-        data = {name: value for name, value in asdict(self).items() if name != "key"}
+        data = {name: value for name, value in vars(self).items() if name != "key"}
         return data | {"parents": list(self.parents), "repeats": list(self.repeats), "source": [vars(cell) for cell in self.source]}
 
     @classmethod
@@ -90,10 +90,13 @@ class Claim:
     evidence: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
     reason: str = ""
+    says: tuple[str, ...] = ()
+    """Classes of direction and rank words that a text about it may use; `holds.win`: in that variant alone."""
 
     def to_json(self) -> dict:
-        data = {name: value for name, value in asdict(self).items() if name != "key"}
-        return data | {"evidence": list(self.evidence), "thresholds": list(self.thresholds)}
+        """The record of `claims.json`; the key is the name of the record there."""
+        data = {name: value for name, value in vars(self).items() if name != "key"}
+        return data | {name: list(data[name]) for name in ("evidence", "thresholds", "says")}
 
     @classmethod
     def from_json(cls, key: str, data: dict) -> Claim:

@@ -52,6 +52,10 @@ WINS = ("direction", "superlative")
 """Kinds that say something is better than something: they may rest on measured or transcribed facts only."""
 
 
+class DefinitionError(ValueError):
+    """A registered function that does not do what its declaration says; the message names key and function."""
+
+
 @dataclass(frozen=True)
 class Definition:
     """One registered function and what was declared about it."""
@@ -63,6 +67,10 @@ class Definition:
     """Unit of a fact; of a claim, what its margin measures."""
     status: str = "measured"
     domains: tuple[tuple[str, tuple], ...] = ()
+    prediction: bool = False
+    """Whether a fact is the distance of a prediction from what was measured, and so must be able to be large."""
+    says: tuple[str, ...] = ()
+    """Classes of direction and rank words (templates/words.yaml) that a text about the claim may use; `holds.win`: in that variant alone."""
 
     @property
     def fields(self) -> list[str]:
@@ -72,6 +80,10 @@ class Definition:
     def formula(self) -> str:
         """First paragraph of the docstring, on one line."""
         return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())
+
+    @property
+    def place(self) -> str:
+        return f"{self.function.__module__}.{self.function.__name__}"
 
     def expand(self, domains: dict[str, tuple]) -> Iterator[tuple[str, dict]]:
         """(key, arguments) of every combination of the fields."""
@@ -85,43 +97,46 @@ FACTS: list[Definition] = []
 CLAIMS: list[Definition] = []
 
 
-def fact(template: str, *, kind: str, unit: str = "", status: str = "measured", **domains: tuple) -> Callable:
+def fact(template: str, *, kind: str, unit: str = "", status: str = "measured", prediction: bool = False, **domains: tuple) -> Callable:
     """Register a function `(read, **fields) -> Sample | number | text` as the fact(s) `template`.
 
-    `unit` is what the result is converted to, and must be commensurate with; `status` is the strongest that the fact can be.
+    `unit` is what the result is converted to, and must be commensurate with; `status` is the strongest that the fact can be. A `prediction`
+    (its gap to the measurement) fails the build when its inputs cancel.
     """
     if kind not in KINDS or status not in STATUSES:
         raise ValueError(f"{template}: kind {kind!r} or status {status!r} is not one of {KINDS} and {STATUSES}")
+    if template.endswith(".gap") and not prediction:
+        raise ValueError(f"{template}: a gap is that of a prediction; declare prediction=True, so that an identity cannot pass for one")
 
     def register(function: Callable) -> Callable:
-        FACTS.append(Definition(template, function, kind, unit, status, tuple(domains.items())))
+        FACTS.append(Definition(template, function, kind, unit, status, tuple(domains.items()), prediction))
         return function
 
     return register
 
 
-def claim(template: str, *, kind: str, measure: str = "log ratio", **domains: tuple) -> Callable:
+def claim(template: str, *, kind: str, measure: str = "log ratio", says: tuple[str, ...] = (), **domains: tuple) -> Callable:
     """Register a function `(read, **fields) -> margin` or `-> (margin, noise)` as the claim(s) `template`.
 
     A margin above 0 holds, below 0 fails. It is a dimensionless Sample or a number, in `measure` (words). A noise that the
-    function names itself is a least one.
+    function names itself is a least one. `says`: the direction and rank words that its texts may use, by class; the page refuses others.
     """
     if kind not in CLAIM_KINDS:
         raise ValueError(f"{template}: kind {kind!r} is not one of {CLAIM_KINDS}")
 
     def register(function: Callable) -> Callable:
-        CLAIMS.append(Definition(template, function, kind, measure, domains=tuple(domains.items())))
+        CLAIMS.append(Definition(template, function, kind, measure, domains=tuple(domains.items()), says=says))
         return function
 
     return register
 
 
 def expand(definitions: list[Definition], domains: dict[str, tuple]) -> dict[str, tuple[Definition, dict]]:
-    """Key -> (definition, arguments). Raises ValueError when two functions claim one key."""
+    """Key -> (definition, arguments). Raises DefinitionError when two functions claim one key."""
     found: dict[str, tuple[Definition, dict]] = {}
     for definition in definitions:
         for key, arguments in definition.expand(domains):
             if key in found:
-                raise ValueError(f"{key}: registered by {found[key][0].function.__name__} and by {definition.function.__name__}")
+                raise DefinitionError(f"{key}: registered by {found[key][0].function.__name__} and by {definition.function.__name__}")
             found[key] = definition, arguments
     return found

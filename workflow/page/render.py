@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import dom, guarantees, ledger, lint_chinese, moved, parity
+from workflow.page import directions, dom, guarantees, ledger, lint_chinese, moved, parity
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -169,12 +169,14 @@ class Builder:
             for section in (english, chinese):
                 with self._collecting():
                     self.problems += guarantees.check(section, self.lookup)
+                    self.problems += directions.check(section, "zh" if section is chinese else "en", self.lookup, self.sources.words)
             with self._collecting():
                 self.problems += parity.compare(english, chinese, self.contexts, self.sources.words)
             for line, check, message in lint_chinese.source_findings(chinese.source):
                 self.problems.append(Problem(chinese.file, line + chinese.offset, check, message))
         with self._collecting():
             self.problems += parity.compare_strings(strings, self.contexts, self.sources.words)
+            self.problems += directions.check_plates(strings, self.lookup, self.sources.words)
 
     def widen(self) -> None:
         """Digits that the declared equations need, the same on the whole page."""

@@ -33,7 +33,7 @@ class Words:
     @classmethod
     def load(cls, path: Path = TEMPLATES / "words.yaml") -> Words:
         data = yaml.safe_load(path.read_text("utf8"))
-        for name in ("cardinal", "ordinal", "numbers", "ranks", "directions"):
+        for name in ("cardinal", "ordinal", "numbers", "ranks", "directions", "opposites", "outcomes"):
             if name not in data:
                 raise PageError.at(str(path), 0, f"section `{name}` is missing", "words")
         return cls(data)
@@ -90,6 +90,22 @@ class Words:
     def ranks_in(self, text: str, language: str) -> list[str]:
         """Words of rank or universality, which need a claim or a mark."""
         return [word for name, word in self.classes_in(text, language).items() if name in self.data["ranks"]]
+
+    @cached_property
+    def polar(self) -> frozenset[str]:
+        """Classes that have an opposite: a text that uses one instead of the other says the contrary."""
+        return frozenset(name for pair in self.data["opposites"] for name in pair)
+
+    @cached_property
+    def _outcomes(self) -> dict[str, re.Pattern]:
+        return {name: english(words) for name, words in self.data["outcomes"].items()}
+
+    def polar_in(self, text: str, language: str) -> dict[str, str]:
+        """Classes with an opposite that are found in a text, each with the first word found."""
+        found = {name: word for name, word in self.classes_in(text, language).items() if name in self.polar}
+        if language == "en":
+            found |= {name: match.group() for name, pattern in self._outcomes.items() if (match := pattern.search(text))}
+        return found
 
     def numbers_in(self, text: str, language: str) -> list[str]:
         return [match.group() for match in self.number_patterns[language].finditer(text)]

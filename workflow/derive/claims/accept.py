@@ -26,7 +26,7 @@ def flat_over_batch(read):
     return flat([read[key] for key in found], read.threshold("accept.flat_over_batch"))
 
 
-@claim("accept.falls_with_context", kind="direction")
+@claim("accept.falls_with_context", kind="direction", says=("fall",))
 def falls_with_context(read):
     """The accept length is smaller at the longest input than at the shortest."""
     read.cite("isl.shortest", "isl.longest", "isl.accept_span", "isl.lengths", "isl.distinct_4gram_share", "accept.detectable")

@@ -7,14 +7,14 @@ from workflow.derive.registry import DECLARED, claim
 from workflow.derive.sample import least
 
 
-@claim("division.predicts", kind="bound", measure="relative gap")
+@claim("division.predicts", kind="bound", measure="relative gap", says=("worst",))
 def predicts(read):
     """Out of sample, the predicted speedup of every content and block size is within the bound of the measured one."""
     read.cite("division.mean_gap", "division.cells", "division.other_text_gap", "division.other_ms")
     return within(read["division.worst_gap"], read.threshold("division.predicts")), read.floor
 
 
-@claim("division.chooses_gamma", kind="bound", measure="relative gap")
+@claim("division.chooses_gamma", kind="bound", measure="relative gap", says=("best", "longest"))
 def chooses_gamma(read):
     """The block size that the division chooses from one run at the largest serves within the bound of the best, for every content."""
     keys = read.present(f"division.{content}.regret" for content in DECLARED["one_content"])
@@ -28,7 +28,7 @@ def chooses_gamma(read):
     return within(read[worst], read.threshold("division.chooses_gamma")), read.floor
 
 
-@claim("division.two_passes_never_pay", kind="bound")
+@claim("division.two_passes_never_pay", kind="bound", says=("holds.lose",))
 def two_passes_never_pay(read):
     """Wherever verifying a window costs as much as decoding its tokens one at a time, speculation loses."""
     read.cite("window.verify_ratio.w2", "division.code.break_even_verify_ms", "division.code.verify_at_best_ms")

@@ -20,7 +20,7 @@ def serial_draft_cheap(read):
     return below(read["dspark.draft_share"], read.threshold("dspark.serial_draft_cheap"))
 
 
-@claim("dspark.marginal_token_decays", kind="direction")
+@claim("dspark.marginal_token_decays", kind="direction", says=("fall",))
 def marginal_token_decays(read):
     """A draft deep in the block is accepted less often than the first one, given that all before it were, all contents."""
     read.cite("window.widest_gamma", *(f"window.all.accept_at_pos.{slot}" for slot in range(1, 8)))

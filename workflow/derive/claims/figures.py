@@ -13,7 +13,7 @@ def verify_cheap(read):
     return below(read["window.verify_ratio.w4"], read.threshold("figures.verify_cheap"))
 
 
-@claim("figures.{one_content}_speedup", kind="ratio", one_content=("arith", "code", "en"))
+@claim("figures.{one_content}_speedup", kind="ratio", says=("best",), one_content=("arith", "code", "en"))
 def speedup(read, one_content):
     """DSpark at its best block size is at least the bound times as fast as plain decoding on this content, one request at a time."""
     read.cite(

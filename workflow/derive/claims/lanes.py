@@ -22,7 +22,7 @@ def cite(read) -> None:
     )
 
 
-@claim("lanes.best_absolute", kind="superlative")
+@claim("lanes.best_absolute", kind="superlative", says=("fastest",))
 def best_absolute(read):
     """A speculative lane, at its best block size, serves more tokens/s than every other lane, plain decoding of any mode included.
 
@@ -50,14 +50,14 @@ def best_absolute(read):
     return -lead if first == "plain" else lead
 
 
-@claim("lanes.spec_wins_at_one", kind="direction")
+@claim("lanes.spec_wins_at_one", kind="direction", says=("holds.win", "fails.lose"))
 def spec_wins_at_one(read):
     """Speculation serves more output tokens/s than plain decoding at the smallest concurrency."""
     cite(read)
     return above(read[f"lanes.c{levels(read)[0]}.ratio"])
 
 
-@claim("lanes.crossover_exists", kind="direction")
+@claim("lanes.crossover_exists", kind="direction", says=("fails.win", "fails.lose", "unresolved.win", "unresolved.lose"))
 def crossover_exists(read):
     """Speculation serves more at the smallest concurrency and plain decoding serves more at the largest."""
     cite(read)

@@ -35,7 +35,7 @@ def closes(read):
     return within(read["loss.rest_share"], read.threshold("loss.closes")), share_noise(read)
 
 
-@claim("loss.step_dominates", kind="superlative", measure="share")
+@claim("loss.step_dominates", kind="superlative", measure="share", says=("largest",))
 def step_dominates(read):
     """The step's share of the loss is larger than prefill's, acceptance's and the rest's."""
     cite(read)

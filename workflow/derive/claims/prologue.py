@@ -5,14 +5,14 @@ from workflow.derive.facts.prologue import losers, winners
 from workflow.derive.registry import claim
 
 
-@claim("prologue.fraction_closes", kind="product", measure="relative gap")
+@claim("prologue.fraction_closes", kind="product", measure="relative gap", says=("best", "worst"))
 def fraction_closes(read):
     """Tokens a step over step latency equals the client's throughput within the bound, in every cell of the block-size sweep."""
     read.cite("prologue.residual", "prologue.best.accepted_per_step", "prologue.best.step_ms", "prologue.best.throughput")
     return within(read["prologue.worst_residual"], read.threshold("prologue.fraction_closes"))
 
 
-@claim("prologue.largest_win", kind="superlative")
+@claim("prologue.largest_win", kind="superlative", says=("largest",))
 def largest_win(read):
     """One comparison beats plain decoding by more than every other content, input length or concurrency does, at its own best arm."""
     first, *others = winners(read)
@@ -24,7 +24,7 @@ def largest_win(read):
     return lead if lead.value < win.value else win
 
 
-@claim("prologue.largest_loss", kind="superlative")
+@claim("prologue.largest_loss", kind="superlative", says=("largest", "fails.smallest"))
 def largest_loss(read):
     """One comparison loses to plain decoding by more than every other content, input length or concurrency does, at its own worst arm."""
     first, *others = losers(read)

@@ -26,7 +26,7 @@ def outputs_equal(read):
     return counted(read["run.lossless.differing"], 0)
 
 
-@claim("run.band.{band}.verdict", kind="direction", band=("one", "few", "many"))
+@claim("run.band.{band}.verdict", kind="direction", says=("holds.win", "unresolved.win"), band=("one", "few", "many"))
 def band_verdict(read, band):
     """Speculation serves more than plain decoding at this band's concurrency."""
     read.cite(f"run.band.{band}.lane", f"run.band.{band}.concurrency", f"run.band.{band}.plain.tpot_ms", f"run.band.{band}.dspark.tpot_ms")

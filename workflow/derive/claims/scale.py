@@ -26,7 +26,7 @@ def cite(read) -> None:
     )
 
 
-@claim("scale.knee", kind="superlative")
+@claim("scale.knee", kind="superlative", says=("highest",))
 def knee(read):
     """Throughput over end-to-end time is larger somewhere below the largest concurrency than at it, in both lanes."""
     cite(read)
@@ -40,14 +40,14 @@ def knee(read):
     return min(margins, key=lambda margin: margin.value)
 
 
-@claim("scale.achieved_enough", kind="bound")
+@claim("scale.achieved_enough", kind="bound", says=("worst",))
 def achieved_enough(read):
     """The achieved concurrency is at least the bound's share of the one asked for, at every level."""
     cite(read)
     return above(read["scale.worst_achieved"], read.threshold("scale.achieved_enough"))
 
 
-@claim("scale.step_identity", kind="product", measure="relative gap")
+@claim("scale.step_identity", kind="product", measure="relative gap", says=("worst",))
 def step_identity(read):
     """The throughput recomputed from the step rows equals the client's within the bound: an identity, not a prediction."""
     cite(read)

@@ -11,7 +11,7 @@ def boot_dominates(read):
     return above(read["search.boot_share"], read.threshold("search.boot_dominates"))
 
 
-@claim("search.winner_confirmed", kind="direction")
+@claim("search.winner_confirmed", kind="direction", says=("fails.lose",))
 def winner_confirmed(read):
     """The winner beats the base again on boots that had no part in choosing it."""
     read.cite(

@@ -27,7 +27,7 @@ def cite(read) -> None:
     )
 
 
-@claim("window.interior_optimum", kind="superlative")
+@claim("window.interior_optimum", kind="superlative", says=("best", "longest", "smallest", "win"))
 def interior_optimum(read):
     """Some block size between the smallest and the largest serves more tokens/s than both ends, all contents."""
     cite(read)
@@ -39,7 +39,7 @@ def interior_optimum(read):
     return least([above(inside, end) for end in ends])
 
 
-@claim("window.narrow_wins", kind="direction")
+@claim("window.narrow_wins", kind="direction", says=("holds.best", "fails.best"))
 def narrow_wins(read):
     """The best block size up to the bound serves more tokens/s than the best one beyond it, all contents."""
     cite(read)
