@@ -48,6 +48,8 @@ def archive(plan: Plan, name: str, into: str, titles: dict[str, str], hardware: 
             for file in stage.files:
                 if file not in stage.csvs:
                     shutil.copyfile(source / file, beside / file)
+        for file in plan.proof(name):
+            shutil.copyfile(plan.root / file, beside / Path(file).name)
         kept = {key: definition[key] for key in KEPT_KEYS if key in definition}
         if hardware:
             kept["hardware"] = hardware

@@ -113,6 +113,11 @@ class Plan:
         found = sorted(p.name for pattern in ("*.csv", "*.csv.gz", "*.manifest.json") for p in (self.root / folder).glob(pattern))
         return [str(folder / file) for file in found]
 
+    def proof(self, name: str) -> list[str]:
+        """Result of the last mutation run on a campaign's files, if there is one."""
+        file = CAMPAIGNS / name / "mutation.json"
+        return [str(file)] if (self.root / file).is_file() else []
+
     def csvs(self, name: str) -> list[str]:
         return [file for file in self.kept(name) if not file.endswith(".manifest.json")]
 

@@ -50,6 +50,6 @@ def parse_yaml(text: str, name: Path | str):
         return yaml.load(text, Loader=Strict)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
-        raise YamlError(f"{name}: {f'line {mark.line + 1}: ' if mark else ''}not YAML: {' '.join(str(error.problem).split())}") from None
+        raise YamlError(f"{name}: {f'line {mark.line + 1}: ' if mark else ''}not valid YAML: {' '.join(str(error.problem).split())}") from None
     except yaml.YAMLError as error:
-        raise YamlError(f"{name}: not YAML: {' '.join(str(error).split())}") from None
+        raise YamlError(f"{name}: not valid YAML: {' '.join(str(error).split())}") from None

@@ -1,5 +1,6 @@
 """Every claim through every verdict, by campaigns whose rows say so."""
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -53,6 +54,18 @@ def one_vendor(folder):
     rewrite(folder, "predicates.csv", lambda rows: [row for row in rows if row["build"] == "cuda"])
 
 
+def tried(keys, proven):
+    """As a mutation run on these files would have left it."""
+
+    def change(folder):
+        sources = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*.csv")}
+        found = {"schema": 1, "campaign": "synthetic", "seed": 0, "mode": "keys", "keys": keys, "proven": proven, "mutations": 2 * keys}
+        found |= {"unproven": [], "strays": [], "identities": [], "sources": sources}
+        (folder / "mutation.json").write_text(json.dumps(found), "utf8")
+
+    return change
+
+
 def empty(folder):
     remove(folder, *(path.name for path in folder.glob("*.csv")))
 
@@ -93,6 +106,9 @@ VARIANTS = {
     "compiled_apart": (CALM, replace(PLAN, prompts=2), compiled_apart),
     "one_vendor": (CALM, replace(PLAN, prompts=2), one_vendor),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
+    "every_key_moved": (CALM, replace(PLAN, prompts=2), tried(40, 40)),
+    "one_key_stood": (CALM, replace(PLAN, prompts=2), tried(40, 39)),
+    "no_key_tried": (CALM, replace(PLAN, prompts=2), tried(0, 0)),
 }  # fmt: skip
 
 
@@ -147,6 +163,7 @@ EXPECTED = {
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),
     "loss.step_dominates": ("context", "typical", "rough"),
+    "mutation.every_key_moves": ("every_key_moved", "one_key_stood", "no_key_tried"),
     "noise.small": ("typical", "rough", "few_repeats"),
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
     "prologue.largest_win": ("cheap_window", "dear_window", "rough"),

@@ -1,6 +1,7 @@
 """The mutation run finds numbers that do not hang on their sources."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -113,8 +114,8 @@ def test_mutated_cells_stay_within_their_schema(kind, column):
 def test_the_score_is_a_fact_of_the_files_it_was_made_on(measured):
     sources = {name: manifest["sha256"] for name, manifest in measured.manifests.items()}
     found = {"keys": 40, "proven": 39, "mutations": 77, "sources": sources}
-    derivation = Derivation(measured, resamples=0, mutation=found)
+    derivation = Derivation(replace(measured, mutation=found), resamples=0)
     assert derivation.result("mutation.score").fact.value == 97.5
-    stale = Derivation(measured, resamples=0, mutation=found | {"sources": {}}).result("mutation.score").fact
+    stale = Derivation(replace(measured, mutation=found | {"sources": {}}), resamples=0).result("mutation.score").fact
     assert stale.missing and "read another" in stale.reason
     assert "no mutation run" in Derivation(measured, resamples=0).result("mutation.keys").fact.reason

@@ -21,10 +21,10 @@ def test_the_configuration_is_good():
         ('site_url: ""', 'site_url: "javascript:alert(1)"', "expected: an http or https address, or nothing"),
         ('site_url: ""', "site_url: 'https://a.example/\"x'", "expected: an http or https address, or nothing"),
         ("preset: quick", "preset: slow", "preset: 'slow' is not one of ['quick', 'smoke']"),
-        ("preset: quick", "preset: quick\npreset: smoke", "not YAML: key 'preset' stands on line"),
+        ("preset: quick", "preset: quick\npreset: smoke", "not valid YAML: key 'preset' stands on line"),
         ("preset: quick", "prest: quick", "the document: "),
         (CAMPAIGNS, "campaigns: [zh]", "campaigns.0: "),
-        (CAMPAIGNS, "campaigns: [", "not YAML: "),
+        (CAMPAIGNS, "campaigns: [", "not valid YAML: "),
     ],
 )
 def test_a_broken_configuration_is_one_line(tmp_path, capsys, old, new, told):

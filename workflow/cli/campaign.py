@@ -7,6 +7,7 @@ from pathlib import Path
 
 from workflow.cli import BadInput
 from workflow.derive import load
+from workflow.derive.output import OutputError, write_together
 from workflow.derive.schema import SchemaError
 from workflow.derive.values import Values
 from workflow.plan import BUILD, CAMPAIGNS, ROOT, PlanError, read_config
@@ -35,6 +36,14 @@ def values_path(arguments: argparse.Namespace) -> Path:
     except SchemaError as error:
         raise BadInput(str(error)) from None
     return ROOT / BUILD / name / "values.json"
+
+
+def write(texts: dict[Path, str]) -> None:
+    """Write files, all or none. Raises BadInput where that cannot be done."""
+    try:
+        write_together(texts)
+    except OutputError as error:
+        raise BadInput(str(error)) from None
 
 
 def lead() -> str:

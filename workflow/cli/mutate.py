@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import re
 import time
@@ -13,34 +12,26 @@ from pathlib import Path
 from workflow.cli import BadInput, campaign
 from workflow.derive import identity, load
 from workflow.derive.mutation import Outcome, Prover
-from workflow.derive.schema import SchemaError
 
 HELP = "change measured cells in memory and check that every spliced number moves, and no other; exit 1 if one does not"
-
-PREDICTED = ".gap"
-"""Ending of the keys that set a prediction against a measurement."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     campaign.add_options(parser)
     parser.add_argument(
         "--site", type=Path, metavar="DIR", help="put to the test the keys spliced on these pages (default: every fact with a value)"
     )
-    parser.add_argument("--sample", type=int, metavar="N", help="put N keys to the test, drawn with --seed")
+    parser.add_argument("--sample", type=count, metavar="N", help="put N keys to the test, drawn with --seed")
     parser.add_argument(
         "--all", action="store_true", help="also mutate every numeric cell of the points files, and a cell a point and column of the others"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of all draws (default 0)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the result (default: mutation.json beside values.json)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the result (default: mutation.json in the campaign folder, from where the page takes it; with --sample or --site nowhere)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     start = time.monotonic()
-    try:
-        measured = load.load(campaign.folder_of(arguments))
-    except SchemaError as error:
-        raise BadInput(str(error)) from None
+    measured = campaign.measured(arguments)
     prover = Prover(measured, arguments.seed)
     keys = prover.keys()
     if arguments.site:
@@ -49,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sample is not None and arguments.sample < len(keys):
         keys = sorted(random.Random(arguments.seed).sample(keys, arguments.sample))
     outcome = prover.run(keys, cells=arguments.all)
-    identities = [key for key in keys if key.endswith(PREDICTED) and identity.replay(prover, key).is_identity]
+    identities = [key for key in keys if prover.base.definitions[key][0].prediction and next(identity.moving(prover, key), None) is None]
     result = {
         "schema": 1,
         "campaign": measured.name,
@@ -63,7 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
         "identities": identities,
         "sources": {name: manifest["sha256"] for name, manifest in sorted(measured.manifests.items())},
     }
-    write(arguments.out or campaign.values_path(arguments).with_name("mutation.json"), result)
+    whole = arguments.sample is None and arguments.site is None
+    if out := arguments.out or (measured.folder / load.MUTATION if whole else None):
+        campaign.write({out: json.dumps(result, indent=1) + "\n"})
     print(json.dumps(result, indent=1) if arguments.json else report(outcome, identities, time.monotonic() - start))
     return int(bool(outcome.unproven or outcome.strays or identities))
 
@@ -87,8 +80,8 @@ def report(outcome: Outcome, identities: list[str], seconds: float) -> str:
     return "\n".join(lines)
 
 
-def write(path: Path, result: dict) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(json.dumps(result, indent=1) + "\n", "utf8")
-    os.replace(part, path)
+def count(text: str) -> int:
+    """A number of keys: one or more."""
+    if not text.isascii() or not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of keys; expected a whole number >= 1")
+    return int(text)

@@ -12,21 +12,24 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from workflow.derive import load, registry, schema
+from workflow.derive import identity, load, registry, schema
 from workflow.derive.evaluate import Derivation
 from workflow.derive.output import OutputError, write_together
+from workflow.derive.registry import DefinitionError
 from workflow.derive.thresholds import THRESHOLDS, thresholds_digest
 from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
 
 
-def derive(folder: Path, mutation: Path | None = None, code: Path | None = None) -> Values:
-    """All facts and claims of a campaign folder. Raises SchemaError, UnitError.
+def derive(folder: Path, code: Path | None = None) -> Values:
+    """All facts and claims of a campaign folder. Raises SchemaError, UnitError, and IdentityError when a prediction cannot fail.
 
-    `mutation`: where `soundings mutate` left its result. `code`: fingerprint of the code in the working tree (`python -m engine.fingerprint --out`).
+    `code`: fingerprint of the code in the working tree (`python -m engine.fingerprint --out`).
     """
-    found = schema.read_json(mutation) if mutation is not None and mutation.is_file() else None
-    return Derivation(load.load(folder), mutation=found, code=schema.read_json(code) if code else None).values()
+    campaign = load.load(folder)
+    values = Derivation(campaign, code=schema.read_json(code) if code else None).values()
+    identity.check_predictions(campaign)
+    return values
 
 
 def write(values: Values, out: Path) -> None:
@@ -84,11 +87,14 @@ def main(argv: list[str] | None = None) -> int:
     if arguments.campaign is None or arguments.out is None:
         parser.error("--campaign and --out are both needed (or --list)")
     try:
-        values = derive(arguments.campaign, arguments.out / "mutation.json", arguments.code)
+        values = derive(arguments.campaign, arguments.code)
         write(values, arguments.out)
-    except (schema.SchemaError, OutputError, UnitError) as error:
+    except (schema.SchemaError, OutputError, UnitError, DefinitionError) as error:
         print(f"derive: {error}", file=sys.stderr)
         return 2
+    except identity.IdentityError as error:
+        print(f"derive: {error}", file=sys.stderr)
+        return 1
     print(summary(values))
     return 0
 

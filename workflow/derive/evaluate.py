@@ -10,7 +10,7 @@ import numpy as np
 from workflow.derive import registry, units
 from workflow.derive.fact import Cell, Claim, Fact, weakest
 from workflow.derive.load import Campaign
-from workflow.derive.reader import ClaimRead, Read, Unresolved
+from workflow.derive.reader import ClaimRead, Read, Unresolved, WrongRows
 from workflow.derive.rows import Missing, Record
 from workflow.derive.sample import Sample
 from workflow.derive.stats import BOOTS_SHOWN, Resampling, Weights, interval, reach
@@ -29,20 +29,13 @@ class Derivation:
     """Evaluates facts on demand, each once."""
 
     def __init__(
-        self,
-        campaign: Campaign,
-        resamples: int | None = None,
-        thresholds: dict | None = None,
-        mutation: dict | None = None,
-        code: dict[str, str] | None = None,
+        self, campaign: Campaign, resamples: int | None = None, thresholds: dict | None = None, code: dict[str, str] | None = None
     ):
         import workflow.derive.claims
         import workflow.derive.facts  # noqa: F401  registers
 
         self.campaign = campaign
         self.thresholds = read_thresholds() if thresholds is None else thresholds
-        self.mutation = mutation
-        """Result of the last mutation run on these files, if there is one."""
         self.code = code
         """Today's fingerprint of the measuring code, for a campaign that could be measured again."""
         settings = self.thresholds["bootstrap"]
@@ -95,15 +88,17 @@ class Derivation:
         if key not in self.definitions:
             Values._find(self.definitions, key, "fact")
         if key in self._open:
-            raise ValueError(f"{key} depends on itself: {' -> '.join([*self._open, key])}")
+            raise registry.DefinitionError(f"{key} depends on itself: {' -> '.join([*self._open, key])}")
         definition, arguments = self.definitions[key]
-        read = Read(self)
+        read = Read(self, arguments)
         self._open.append(key)
         try:
             with np.errstate(divide="ignore", invalid="ignore"):
                 returned, reason = definition.function(read, **arguments), ""
         except Missing as error:
             returned, reason = None, str(error)
+        except (WrongRows, units.UnitError) as error:
+            raise located(error, key, definition) from None
         finally:
             self._open.pop()
         if returned is None and not reason:
@@ -131,9 +126,7 @@ class Derivation:
             try:
                 sample = (returned if isinstance(returned, Sample) else Sample(float(returned))).to(definition.unit)
             except units.UnitError as error:
-                raise units.UnitError(
-                    f"{key}: {error}; its function is {definition.function.__module__}.{definition.function.__name__}"
-                ) from None
+                raise located(error, key, definition) from None
             if sample.values.ndim == 0:
                 sample = self._spread(sample, resampled=not record.boots)
             if not math.isfinite(sample.value):
@@ -143,7 +136,7 @@ class Derivation:
         value = sample.value + 0.0  # -0.0 becomes 0.0
         if definition.kind in ("count", "bytes"):
             if abs(value - round(value)) > 1e-6:
-                raise ValueError(f"{key}: a {definition.kind} of {value}; counts are whole")
+                raise registry.DefinitionError(f"{key}: a {definition.kind} of {value}; counts are whole")
             return Result(Fact(key, round(value), **common), sample, record)
         drawn = interval(sample.values, self.level) if self._resampled(record) else None
         if drawn and drawn[0] == drawn[1] and record.timed:
@@ -176,7 +169,7 @@ class Derivation:
         """Evaluate one claim."""
         definition, arguments = self.claim_definitions[key]
         read = ClaimRead(self)
-        common = {"kind": definition.kind, "statement": definition.formula, "measure": definition.unit}
+        common = {"kind": definition.kind, "statement": definition.formula, "measure": definition.unit, "says": definition.says}
 
         def told(verdict: str, reason: str = "", **more) -> Claim:
             evidence = tuple(dict.fromkeys([*read.record.parents, *read.cited]))
@@ -242,6 +235,15 @@ def split(returned) -> tuple[Sample, float]:
     margin, extra = returned if isinstance(returned, tuple) else (returned, 0.0)
     margin = margin if isinstance(margin, Sample) else Sample(margin)
     return Sample(margin.number()), extra
+
+
+def located(error: ValueError, key: str, definition: registry.Definition) -> ValueError:
+    """The error with the fact in which it arose; facts that were waiting for that one add nothing."""
+    if getattr(error, "located", False):
+        return error
+    new = type(error)(f"{key}: {error}; its function is {definition.place}")
+    new.located = True
+    return new
 
 
 def inherit(record: Record, parent: Result) -> None:

@@ -7,10 +7,13 @@ not be called a prediction.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from workflow.derive import registry
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import Cell
+from workflow.derive.load import Campaign
 from workflow.derive.mutation import SELECTORS, Mutation, Prover, spans
 
 SIZE = 1.1
@@ -30,17 +33,39 @@ class Replay:
         return not self.moving
 
 
+class IdentityError(ValueError):
+    """A comparison that is called a prediction and cannot fail."""
+
+
+def check_predictions(campaign: Campaign) -> None:
+    """Raise IdentityError when a fact that is registered as a prediction cannot move against the measurement.
+
+    One formula serves all keys of a template, so the first and the last key with a value stand for it.
+    """
+    prover = Prover(campaign)
+    for definition in registry.FACTS:
+        if definition.prediction:
+            keys = [key for key, _ in definition.expand(prover.base.domains) if not prover.base.result(key).fact.missing]
+            for key in dict.fromkeys((*keys[:1], *keys[-1:])):
+                if next(moving(prover, key), None) is None:
+                    raise IdentityError(
+                        f"{key}: registered as a prediction, but its inputs cancel against the measurement: an identity; its function is {definition.place}"
+                    )
+
+
+def moving(prover: Prover, key: str) -> Iterator[Cell]:
+    """The column slices that the gap `key` moves with."""
+    base = prover.base.result(key).fact
+    tolerance = ROUNDING * (100.0 if base.unit == "percent" else 1.0)
+    for cell in prover.leaves(key):
+        if any(moved(prover, mutation, key, base.value, tolerance) for mutation in grown(prover, cell)):
+            yield cell
+
+
 def replay(prover: Prover, key: str) -> Replay:
     """Replay every numeric column slice that the gap `key` rests on. The fact must be in percent or a plain number."""
-    base = prover.base.result(key).fact
-    scale = 100.0 if base.unit == "percent" else 1.0
-    moving, inert = [], []
-    for cell in prover.leaves(key):
-        mutations = grown(prover, cell)
-        if mutations:
-            moves = any(moved(prover, mutation, key, base.value, ROUNDING * scale) for mutation in mutations)
-            (moving if moves else inert).append(cell)
-    return Replay(tuple(moving), tuple(inert))
+    found = tuple(moving(prover, key))
+    return Replay(found, tuple(cell for cell in prover.leaves(key) if cell not in found and grown(prover, cell)))
 
 
 def moved(prover: Prover, mutation: Mutation, key: str, was: float, tolerance: float) -> bool:

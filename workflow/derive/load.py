@@ -14,6 +14,8 @@ from workflow.yaml_file import YamlError, read_yaml
 
 CAMPAIGNS = "campaigns"
 """Name of the folder whose folders are named like the campaign in them."""
+MUTATION = "mutation.json"
+"""Result of a mutation run, beside the CSVs it was made on."""
 FIRST = ("window", "isl", "concurrency", "search")
 """Families in the order in which the report speaks of them; others follow by name."""
 JOINED = ("stage", "label", "lane", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
@@ -88,6 +90,8 @@ class Campaign:
     definition: dict
     tables: dict[str, Table]
     manifests: dict[str, dict]
+    mutation: dict | None = None
+    """Result of the last mutation run on this campaign, if there is one."""
 
     def find(self, kind: str, family: str) -> Table | None:
         return self.tables.get(file_name(kind, family))
@@ -197,7 +201,17 @@ def load(folder: Path | str) -> Campaign:
     joined = join(tables, folder)
     for table in joined.values():
         check_embedded(folder / table.file, table, joined)
-    return Campaign(definition["name"], folder, definition, joined, manifests)
+    return Campaign(definition["name"], folder, definition, joined, manifests, read_mutation(folder))
+
+
+def read_mutation(folder: Path) -> dict | None:
+    """What `soundings mutate` left in a campaign folder. Raises SchemaError."""
+    path = folder / MUTATION
+    if not path.exists():
+        return None
+    found = schema.read_json(path)
+    schema.check_document(path, found, "mutation")
+    return found
 
 
 def read_definition(folder: Path) -> dict:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workflow.derive import schema
-from workflow.derive.evaluate import Derivation
+from workflow.derive.evaluate import Derivation, Result
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
 from workflow.derive.thresholds import read_thresholds
@@ -73,15 +73,20 @@ class Prover:
         self.campaign = campaign
         self.random = random.Random(seed)
         self.base = Derivation(campaign, resamples=0)
+        self._lines: dict[str, dict[tuple[str, str], int]] = {}
+
+    @cached_property
+    def results(self) -> dict[str, Result]:
+        """Every fact of the campaign as it was measured."""
         for key in self.base.definitions:
             self.base.result(key)
-        self._lines: dict[str, dict[tuple[str, str], int]] = {}
+        return self.base.results
 
     def keys(self) -> list[str]:
         """Every fact with a value, but for those about the mutation run itself and those that are one by definition."""
         return [
             key
-            for key, result in self.base.results.items()
+            for key, result in self.results.items()
             if not result.fact.missing and not key.startswith("mutation.") and key not in BY_DEFINITION
         ]
 
@@ -89,7 +94,7 @@ class Prover:
         """(file, column) -> bit set of the lines that a fact rests on, through all of its parents and of the facts it asked for."""
         if key not in self._lines:
             found: dict[tuple[str, str], int] = {}
-            result = self.base.results.get(key)
+            result = self.results.get(key)
             if result is None:  # a key that was asked for and does not exist
                 return {}
             self._lines[key] = found
@@ -121,7 +126,7 @@ class Prover:
     def readers(self) -> dict[tuple[str, str], set[str]]:
         """(file, column) -> facts that rest on it."""
         found: dict[tuple[str, str], set[str]] = {}
-        for key in self.base.results:
+        for key in self.results:
             for place in self.sources(key):
                 found.setdefault(place, set()).add(key)
         return found
@@ -159,7 +164,7 @@ class Prover:
         A fact that went missing only showed that its function reads the rows; it may return a constant. Rows that were removed
         prove a count or a label, which are about rows, and nothing that is computed from their cells.
         """
-        return value is not None and (bool(mutation.column) or self.base.results[key].fact.kind in ("count", "label"))
+        return value is not None and (bool(mutation.column) or self.results[key].fact.kind in ("count", "label"))
 
     def expected(self, key: str, mutation: Mutation) -> bool:
         """Whether the graph leads from the mutated cells to the fact."""
@@ -193,16 +198,16 @@ class Prover:
             derivation._weights = dict(self.base._weights)
             derivation._bits = self.base._bits
             suspects = self.suspects(mutation)
-            derivation.results |= {k: r for k, r in self.base.results.items() if k not in suspects and not k.startswith("threshold.")}
+            derivation.results |= {k: r for k, r in self.results.items() if k not in suspects and not k.startswith("threshold.")}
         else:
-            suspects = set(self.base.results)
+            suspects = set(self.results)
         found = {}
         for key in suspects:
             try:
                 value = derivation.result(key).fact.value
             except FAILURES:
                 value = None
-            if value != self.base.results[key].fact.value:
+            if value != self.results[key].fact.value:
                 found[key] = value
         return found
 
@@ -261,35 +266,54 @@ class Prover:
                     yield Mutation(EVERY_MANIFEST, column, (), (other_field(file, column),))
         tables = [(self.campaign.tables[file], column, lines_of(bits)) for (file, column), bits in places if bits]
         files = {table.file: lines for table, _, lines in tables}
+        slots = self.slots(key)
         for factor in FACTORS[:2]:
             for table, column, lines in tables:
-                yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
+                yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor, slots.get((table.file, column), ()))
         slices = self.leaves(key)
         self.random.shuffle(slices)
-        if self.base.results[key].fact.kind in ("count", "label"):
+        if self.results[key].fact.kind in ("count", "label"):
             for file, lines in files.items():
                 yield Mutation(file, "", (self.random.choice(lines),))
             for file, rows in dict.fromkeys((cell.file, cell.row) for cell in slices):
                 yield Mutation(file, "", tuple(line for first, last in spans(rows) for line in range(first, last + 1)))
         for factor in FACTORS[2:]:
             for table, column, lines in tables:
-                yield from self.cells_mutation(table, column, lines, factor)
+                yield from self.cells_mutation(table, column, lines, factor, slots.get((table.file, column), ()))
                 yield from self.cells_mutation(table, column, [self.random.choice(lines)], factor)
         for factor in (0.2, 4.0):
             for cell in slices:
                 lines = [line for first, last in spans(cell.row) for line in range(first, last + 1)]
                 yield from self.cells_mutation(self.campaign.tables[cell.file], cell.column.partition("[")[0], lines, factor)
 
-    def cells_mutation(self, table: Table, column: str, lines: list[int], factor: float) -> Iterator[Mutation]:
-        """Cells of one column times a factor, each kept within its schema where that is possible."""
+    def slots(self, key: str) -> dict[tuple[str, str], list[int]]:
+        """(file, column) -> places of that column's lists on which a fact rests, in a drawn order."""
+        found: dict[tuple[str, str], list[int]] = {}
+        for cell in self.leaves(key):
+            column, _, slot = cell.column.partition("[")
+            if slot:
+                found.setdefault((cell.file, column), []).append(int(slot.rstrip("]")))
+        for places in found.values():
+            places[:] = sorted(set(places))
+            self.random.shuffle(places)
+        return found
+
+    def cells_mutation(
+        self, table: Table, column: str, lines: list[int], factor: float, slots: Sequence[int] = ()
+    ) -> Iterator[Mutation]:
+        """Cells of one column times a factor, each kept within its schema where that is possible.
+
+        Of a column of lists, one mutation for each of the `slots`; without any, a drawn one.
+        """
         if column not in table.columns:  # asked for and not there
             return
         place = {line: row for row, line in enumerate(table.lines)}
         rule = schema.schema(table.kind)["properties"][column]
-        slot = self.random.randrange(64)
-        texts = tuple(changed(table.columns[column][place[line]], rule, factor, slot) for line in lines)
-        if texts != tuple(table.columns[column][place[line]] for line in lines):
-            yield Mutation(table.file, column, tuple(lines), texts)
+        old = tuple(table.columns[column][place[line]] for line in lines)
+        for slot in slots or (self.random.randrange(64),):
+            texts = tuple(changed(text, rule, factor, slot) for text in old)
+            if texts != old:
+                yield Mutation(table.file, column, tuple(lines), texts)
 
     def every_cell(self) -> Iterator[Mutation]:
         """Every numeric cell of the points files; one seeded cell a point and column of request and step files."""

@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING
 
 from workflow.derive.fact import Cell
 from workflow.derive.load import file_name
+from workflow.derive.registry import DefinitionError
 from workflow.derive.rows import Missing, Record, Rows
 from workflow.derive.sample import Sample
 
 if TYPE_CHECKING:
     from workflow.derive.evaluate import Derivation, Result
+
+
+CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency"}
+"""Field of a key -> the condition that selects its rows. A block size (`gamma`) may be foretold from the runs at others."""
+
+
+class WrongRows(DefinitionError):
+    """A fact whose rows are not those that its key names."""
 
 
 class Unresolved(Exception):
@@ -20,8 +29,10 @@ class Unresolved(Exception):
 class Read:
     """What a fact's function reads through: other facts by key, rows of measured files, manifests. It records every access."""
 
-    def __init__(self, derivation: Derivation):
+    def __init__(self, derivation: Derivation, fields: dict | None = None):
         self.derivation = derivation
+        self.fields = fields or {}
+        """Fields of the key that is being computed: its rows may not contradict them."""
         self.campaign = derivation.campaign
         self.record = Record()
 
@@ -111,6 +122,7 @@ class Read:
         table = self.campaign.find(kind, family)
         if table is None:
             raise Missing(f"{file_name(kind, family)} is not part of this campaign")
+        self._check_rows(where)
         conditions = row_conditions(kind, family, where, table)
         index = table.select(conditions)
         text = " ".join(f"{name}={'|'.join(map(str, v)) if isinstance(v, tuple) else v}" for name, v in where.items())
@@ -124,6 +136,15 @@ class Read:
         return Rows(
             table, index, self.derivation.weights(table), family, text, self.record, status_of(self.campaign.manifests.get(table.file, {}))
         )
+
+
+    def _check_rows(self, where: dict) -> None:
+        """A fact of one arm, content, length or level takes rows of it, of plain decoding beside it, or of several together."""
+        for field in self.fields.keys() & CHOSEN_BY.keys():
+            value = self.fields[field]
+            asked = where.get(CHOSEN_BY[field], value)
+            if asked not in (value, "plain") and value != "all" and not isinstance(asked, tuple):
+                raise WrongRows(f"reads rows of {CHOSEN_BY[field]} {asked}, but its key says {field} {value}")
 
 
 class ClaimRead(Read):

@@ -19,6 +19,7 @@ rule fingerprint:
 rule derive:
     input:
         measured=lambda wildcards: PLAN.kept(wildcards.campaign),
+        proof=lambda wildcards: PLAN.proof(wildcards.campaign),
         definition="workflow/campaigns/{campaign}/campaign.yaml",
         engine=lambda wildcards: ["workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
         code=sources("workflow/derive/**/*.py", "workflow/derive/*.yaml", "workflow/schemas/*.json"),

@@ -136,7 +136,7 @@ def measured(read, content, gamma):
     return out_of_sample(read, content, gamma)[1]
 
 
-@fact("division.{content}.g{gamma}.gap", kind="percent", unit="percent", status="computed")
+@fact("division.{content}.g{gamma}.gap", kind="percent", unit="percent", status="computed", prediction=True)
 def gap(read, content, gamma):
     """predicted / measured - 1"""
     return read[f"division.{content}.g{gamma}.predicted"] / read[f"division.{content}.g{gamma}.measured"] - 1

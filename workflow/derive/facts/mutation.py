@@ -1,21 +1,20 @@
-"""How many of the report's numbers were proven to move when one of their sources does."""
+"""How many of the report's numbers were proven to move when one of their sources does: read from the last mutation run."""
 
 from workflow.derive.fact import Cell
+from workflow.derive.load import MUTATION
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
-
-FILE = "mutation.json"
 
 
 def result(read, field: str):
     """A field of the last mutation run, if it was run on these very files."""
-    found = read.derivation.mutation
+    found = read.campaign.mutation
     if found is None:
         raise Missing("no mutation run of this campaign: soundings mutate")
     stale = [name for name, manifest in read.campaign.manifests.items() if found["sources"].get(name) != manifest["sha256"]]
     if stale:
         raise Missing(f"the last mutation run read another {stale[0]}: soundings mutate")
-    read.record.cells[Cell(FILE, field, "")] = None
+    read.record.cells[Cell(MUTATION, field, "")] = None
     return found[field]
 
 
@@ -23,6 +22,12 @@ def result(read, field: str):
 def count(read, count):
     """keys put to the test, keys that moved with one of their sources, and mutations tried"""
     return result(read, count)
+
+
+@fact("mutation.unproven", kind="count", status="computed")
+def unproven(read):
+    """keys put to the test - keys that moved"""
+    return read["mutation.keys"] - read["mutation.proven"]
 
 
 @fact("mutation.score", kind="percent", unit="percent", status="computed")
