@@ -9,12 +9,32 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import io
+import os
 import sys
 from pathlib import Path
 
 
 class BadInput(ValueError):
     """A file or an option that cannot be used; the message names it and what would be right."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaint is one line."""
+
+    def error(self, message: str):
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def at_least(least: int):
+    """Type of an option that is a whole number."""
+
+    def whole(text: str) -> int:
+        if not text.isascii() or not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected a whole number >= {least}")
+        return int(text)
+
+    return whole
 
 
 def commands() -> dict[str, str]:
@@ -40,10 +60,18 @@ def main(argv: list[str] | None = None) -> int:
         print(f"soundings: no command {argv[0]!r}; there are: {', '.join(known)}", file=sys.stderr)
         return 2
     module = importlib.import_module("workflow.cli." + argv[0].replace("-", "_"))
-    parser = argparse.ArgumentParser(prog=f"soundings {argv[0]}", description=module.HELP)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Greek or Chinese shows a question mark
+    parser = Parser(prog=f"soundings {argv[0]}", description=module.HELP)
     module.configure(parser)
     try:
-        return module.run(parser.parse_args(argv[1:]))
+        code = module.run(parser.parse_args(argv[1:]))
+        sys.stdout.flush()
+        return code
     except BadInput as error:
         print(f"soundings {argv[0]}: {error}", file=sys.stderr)
-        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: the interpreter's own flush must not fail as well
+        print(f"soundings {argv[0]}: the output was closed before all of it was written", file=sys.stderr)
+    return 2

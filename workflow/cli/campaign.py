@@ -8,7 +8,7 @@ from pathlib import Path
 from workflow.cli import BadInput
 from workflow.derive import load
 from workflow.derive.output import OutputError, write_together
-from workflow.derive.schema import SchemaError
+from workflow.derive.schema import SchemaError, check_document, read_json
 from workflow.derive.values import Values
 from workflow.plan import BUILD, CAMPAIGNS, ROOT, PlanError, read_config
 
@@ -64,9 +64,15 @@ def measured(arguments: argparse.Namespace) -> load.Campaign:
 
 def load_values(path: Path) -> Values:
     """Values of a file. Raises BadInput naming the command that makes one."""
-    if not path.is_file():
+    if not path.exists():
         raise BadInput(f"{path}: no such file; make it with `python -m workflow.derive --campaign DIR --out {path.parent}`")
     try:
-        return Values.load(path)
-    except ValueError as error:
+        return checked_values(read_json(path), path)
+    except SchemaError as error:
         raise BadInput(str(error)) from None
+
+
+def checked_values(document: dict, name: Path | str) -> Values:
+    """Values of a parsed values.json. Raises SchemaError naming the field that is wrong."""
+    check_document(Path(name), document, "values")
+    return Values.from_json(document)

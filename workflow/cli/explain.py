@@ -7,11 +7,11 @@ import functools
 import json
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
-from workflow.cli import BadInput, campaign
+from workflow.cli import BadInput, at_least, campaign
+from workflow.cli.terminal import Terminal
 from workflow.derive.fact import Cell, Fact
 from workflow.derive.schema import SchemaError, read_json, read_rows
 from workflow.derive.values import UnknownKey, Values
@@ -22,8 +22,8 @@ HELP = "show a fact's formula, parents, interval and CSV cells, or what a claim'
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", help="key of a fact or of a claim, e.g. window.code.g3.speedup")
     campaign.add_options(parser)
-    parser.add_argument("--depth", type=int, default=6, help="levels of parents to follow (default 6)")
-    parser.add_argument("--cells", type=int, default=6, help="cells to print of each source (default 6)")
+    parser.add_argument("--depth", type=at_least(0), default=6, help="levels of parents to follow (default 6)")
+    parser.add_argument("--cells", type=at_least(0), default=6, help="cells to print of each source (default 6)")
     parser.add_argument("--json", action="store_true", help="print the tree as JSON")
 
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(node, ensure_ascii=False, indent=1))
     else:
-        Console().print(tree(node))
+        Terminal().print(tree(node))
     return 0
 
 

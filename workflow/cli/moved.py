@@ -9,11 +9,12 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from workflow.cli import BadInput, campaign
+from workflow.cli.terminal import Terminal
 from workflow.derive.moved import Move, compare
+from workflow.derive.schema import SchemaError
 from workflow.derive.values import Values
 
 HELP = "compare two values.json: moved, within noise, new, gone, definition changed, claim flipped; exit 1 if anything but noise"
@@ -44,14 +45,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read(name: str) -> Values:
     """Values of a path or of REF:PATH."""
-    if Path(name).is_file() or ":" not in name:
+    if Path(name).exists() or ":" not in name:
         return campaign.load_values(Path(name))
     shown = subprocess.run(["git", "show", name], cwd=campaign.ROOT, capture_output=True)
     if shown.returncode != 0:
         raise BadInput(f"{name}: {shown.stderr.decode().strip().splitlines()[0]}; expected REF:PATH/values.json")
     try:
-        return Values.from_json(json.loads(shown.stdout))
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        return campaign.checked_values(json.loads(shown.stdout), name)
+    except (SchemaError, ValueError) as error:
         raise BadInput(f"{name}: not a values.json ({error})") from None
 
 
@@ -61,7 +62,7 @@ def show(moves: list[Move]) -> None:
     table = Table("key", "verdict", "old", "new", "change", "noise", box=None, pad_edge=False)
     for move in moves:
         table.add_row(move.key, move.verdict, number(move.old), number(move.new), change(move), number(move.noise))
-    Console().print(table)
+    Terminal().print(table)
 
 
 def change(move: Move) -> str:

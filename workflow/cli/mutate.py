@@ -9,7 +9,7 @@ import re
 import time
 from pathlib import Path
 
-from workflow.cli import BadInput, campaign
+from workflow.cli import BadInput, at_least, campaign
 from workflow.derive import identity, load
 from workflow.derive.mutation import Outcome, Prover
 
@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--site", type=Path, metavar="DIR", help="put to the test the keys spliced on these pages (default: every fact with a value)"
     )
-    parser.add_argument("--sample", type=count, metavar="N", help="put N keys to the test, drawn with --seed")
+    parser.add_argument("--sample", type=at_least(1), metavar="N", help="put N keys to the test, drawn with --seed")
     parser.add_argument(
         "--all", action="store_true", help="also mutate every numeric cell of the points files, and a cell a point and column of the others"
     )
@@ -78,10 +78,3 @@ def report(outcome: Outcome, identities: list[str], seconds: float) -> str:
     lines += [f"moved against the graph: {stray}" for stray in outcome.strays[:20]]
     lines += [f"called a prediction, but its inputs cancel: {key}" for key in identities]
     return "\n".join(lines)
-
-
-def count(text: str) -> int:
-    """A number of keys: one or more."""
-    if not text.isascii() or not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of keys; expected a whole number >= 1")
-    return int(text)

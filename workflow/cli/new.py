@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 
 import yaml
@@ -22,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title-en", metavar="TEXT", help="English title (default: the name)")
     parser.add_argument("--title-zh", metavar="TEXT", help="Chinese title (default: the name)")
     parser.add_argument("--hardware", metavar="TEXT", default="", help="a note on the machine; what can be read from it goes into the manifests")
+    parser.add_argument("--json", action="store_true", help="one JSON object with the name and its file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,5 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
         os.replace(part, folder)
     except OSError as error:
         raise BadInput(f"{part}: {error.strerror}") from None
+    if arguments.json:
+        print(json.dumps({"campaign": arguments.name, "file": f"{CAMPAIGNS / arguments.name}/campaign.yaml"}))
+        return 0
     print(f"{CAMPAIGNS / arguments.name}/campaign.yaml; put {arguments.name} under `campaigns:` of workflow/config.yaml to measure it")
     return 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
+import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.cli import BadInput, campaign
@@ -28,34 +29,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 on a number that differs or on a typed digit in a guarded region"
     )
+    parser.add_argument("--json", action="store_true", help="print what was found in each file as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
     values = campaign.load_values(campaign.values_path(options))
     formatter = Formatter(Words.load(), names=Strings.load().section("values"))
-    worst = 0
-    for file in options.files:
-        try:
-            text = file.read_text("utf8")
-        except OSError as error:
-            raise BadInput(f"{file}: {error.strerror}") from None
-        worst = max(worst, _one(file, text, splice(text, str(file), values, formatter), options.check))
-    return worst
+    texts = {file: read(file) for file in options.files}
+    found = [One(file, text, splice(text, str(file), values, formatter)) for file, text in texts.items()]
+    if not options.check:
+        campaign.write({one.file: one.spliced.text for one in found if one.drifted and not one.spliced.problems})
+    if options.json:
+        print(json.dumps([one.to_json() for one in found], ensure_ascii=False, indent=1))
+    else:
+        for one in found:
+            one.show(options.check)
+    return int(any(one.spliced.problems or (options.check and one.drifted) for one in found))
 
 
-def _one(file: Path, text: str, spliced: Spliced, check: bool) -> int:
-    for problem in spliced.problems:
-        print(problem, file=sys.stderr)
-    drifted = [number for number, (old, new) in enumerate(zip(text.splitlines(), spliced.text.splitlines()), start=1) if old != new]
-    if check:
-        for number in drifted:
-            print(
-                f"{file}:{number}: a spliced number differs from {spliced.text.splitlines()[number - 1].strip()!r} [drift]", file=sys.stderr
-            )
-    elif spliced.text != text and not spliced.problems:
-        temporary = file.with_name(f".{file.name}.splice")
-        temporary.write_text(spliced.text, "utf8")
-        os.replace(temporary, file)
-    state = "differ" if check and drifted else "written" if drifted else "as they should be"
-    print(f"{file}: {spliced.numbers} spliced numbers, {state}; {len(spliced.problems)} problems")
-    return 1 if spliced.problems or (check and drifted) else 0
+def read(file: Path) -> str:
+    """A file's text, its line ends kept."""
+    try:
+        return file.read_bytes().decode("utf8")
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{file}: not UTF-8 at byte {error.start}; expected a Markdown file in UTF-8") from None
+    except OSError as error:
+        raise BadInput(f"{file}: {error.strerror}; expected a Markdown file") from None
+
+
+@dataclass(frozen=True)
+class One:
+    """What was found in one file."""
+
+    file: Path
+    text: str
+    spliced: Spliced
+
+    @property
+    def drifted(self) -> list[int]:
+        """Lines that differ from what they should be."""
+        lines = zip(self.text.splitlines(), self.spliced.text.splitlines())
+        return [number for number, (old, new) in enumerate(lines, start=1) if old != new]
+
+    def to_json(self) -> dict:
+        problems = [str(problem) for problem in self.spliced.problems]
+        return {"file": str(self.file), "numbers": self.spliced.numbers, "drifted": self.drifted, "problems": problems}
+
+    def show(self, check: bool) -> None:
+        for problem in self.spliced.problems:
+            print(problem, file=sys.stderr)
+        right = self.spliced.text.splitlines()
+        for number in self.drifted if check else ():
+            print(f"{self.file}:{number}: a spliced number differs from {right[number - 1].strip()!r} [drift]", file=sys.stderr)
+        state = "differ" if self.drifted and (check or self.spliced.problems) else "written" if self.drifted else "as they should be"
+        print(f"{self.file}: {self.spliced.numbers} spliced numbers, {state}; {len(self.spliced.problems)} problems")
