@@ -18,7 +18,7 @@ def rulers(read):
     return least([above(read.exact("ledger.mixed")), below(read.exact("ledger.one_ruler"))])
 
 
-@claim("ledger.too_dear", kind="bound")
+@claim("ledger.too_dear", kind="bound", says=("holds.lose",))
 def too_dear(read):
     """The published verification costs more than what would break even."""
     read.cite("ledger.break_even_ms", "ledger.predicted", "ledger.gap", "ledger.slowdown")

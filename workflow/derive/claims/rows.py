@@ -22,7 +22,7 @@ def accept_falls(read):
     return rising([read.exact(f"rows.isl.i{isl}.accept_length") for isl in reversed(lengths(read))])
 
 
-@claim("rows.lower_cap_serves_more", kind="direction")
+@claim("rows.lower_cap_serves_more", kind="direction", says=("fails.best", "unresolved.best"))
 def lower_cap(read):
     """At the default block size, the best request cap serves more than the default cap."""
     read.cite("rows.cap.best", "rows.cap.default", "rows.cap.best_throughput", "rows.cap.lowered", "rows.cap.raised")
@@ -36,14 +36,14 @@ def narrow_block(read):
     return above(read["rows.block.gain"])
 
 
-@claim("rows.step_cliff", kind="superlative")
+@claim("rows.step_cliff", kind="superlative", says=("holds.rise",))
 def step_cliff(read):
     """Step latency jumps more between one pair of neighbouring block sizes than between the others."""
     read.cite(*(f"rows.block.{name}.step_ms" for name in ("2", "3", "5", "default")))
     return largest(read["rows.block.jump.3_5"], [read["rows.block.jump.2_3"], read["rows.block.jump.5_default"]])
 
 
-@claim("rows.plain_serves_more", kind="direction")
+@claim("rows.plain_serves_more", kind="direction", says=("faster",))
 def plain_serves_more(read):
     """At the client concurrency that both lanes were run at, plain decoding serves more than speculation."""
     read.cite("rows.lanes.shared", "rows.lanes.plain.output_throughput", "rows.lanes.dspark.output_throughput")

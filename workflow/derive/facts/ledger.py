@@ -49,7 +49,7 @@ def predicted(read):
     return tau(read) * TOKEN / (ms(read, "t_verify_ms") + ms(read, "t_draft_ms"))
 
 
-@fact("ledger.gap", kind="percent", unit="percent", status="computed")
+@fact("ledger.gap", kind="percent", unit="percent", status="computed", prediction=True)
 def gap(read):
     """measured / predicted throughput - 1"""
     return figure(read, "spec_tok_s") / read["ledger.predicted"] - 1
