@@ -15,7 +15,7 @@ def closes(read):
     return whole if whole.value < 0 else within(read.exact("rows.loss.rest_share"), read.threshold("loss.closes"))
 
 
-@claim("rows.accept_falls", kind="monotone")
+@claim("rows.accept_falls", kind="monotone", says=("fall", "fails.rise"))
 def accept_falls(read):
     """The published accept length falls at every step to a longer input."""
     read.cite("rows.isl.accept_peak", "rows.isl.accept_shortest", "rows.isl.accept_fastest", "rows.isl.accept_longest")
