@@ -117,3 +117,40 @@ def test_a_tape_computes_again_from_changed_inputs():
         x.copy_(torch.randn(3, 4, generator=torch.Generator().manual_seed(seed)))
         tape.replay()
         assert torch.equal(result, program(x))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+@torch.inference_mode()
+def test_a_cuda_graph_replays_a_window_with_padding():
+    from engine.model.graph.cuda import CudaBatch, CudaWindow
+
+    device = torch.device("cuda")
+    table = torch.randn(16, 8, device=device)
+    batch = CudaBatch.empty(4, 2, 3, 16, padding_slot=9, device=device)
+
+    def forward(ids, batch):
+        return table[ids] + batch.slots[:, None, None] + batch.lengths[:, None, None], None
+
+    window = CudaWindow(forward, batch, 2)
+    real = CudaBatch.empty(3, 2, 3, 16, padding_slot=9, device=device)
+    real.slots.copy_(torch.arange(3, device=device))
+    real.lengths.fill_(5)
+    ids = torch.randint(0, 16, (3, 2), device=device)
+    logits, _ = window.run(ids, real)
+    assert torch.equal(logits, forward(ids, real)[0])
+    assert batch.slots[3] == 9 and batch.window_slots[6:].eq(-1).all()
+
+
+def test_static_inputs_of_a_device_hold_a_smaller_batch():
+    """The part of the CUDA path that needs no device: padded rows write nothing and belong to nobody."""
+    from engine.model.graph.cuda import CudaBatch
+
+    batch = CudaBatch.empty(4, 2, 3, 16, padding_slot=9, device=torch.device("cpu"))
+    real = CudaBatch.empty(3, 2, 2, 16, padding_slot=9, device=torch.device("cpu"))
+    real.slots.copy_(torch.arange(3))
+    real.lengths.fill_(5)
+    real.window_slots.copy_(torch.arange(6))
+    batch.load(real)
+    assert batch.slots.tolist() == [0, 1, 2, 9] and batch.lengths.tolist() == [5, 5, 5, 0]
+    assert batch.window_slots.tolist() == [0, 1, 2, 3, 4, 5, -1, -1]

@@ -1,8 +1,8 @@
 """The target whose windows are replayed from tapes, one a batch bucket; a batch between two buckets is padded up.
 
 Memory and padding are real: every bucket holds the static tensors of its forward outside the pools, and its padded rows
-run through every projection. Paged attention stays outside: it runs over the real rows, each over its own length. On a CUDA device
-`CudaTape` records the same forward into a CUDA graph, attention included.
+run through every projection. Paged attention stays outside: it runs over the real rows, each over its own length. This is the CPU's
+graph; `cuda.CudaWindow` records a forward into a CUDA graph, and no device has run it yet.
 """
 
 from __future__ import annotations
