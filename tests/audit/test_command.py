@@ -62,3 +62,14 @@ def test_a_claims_file_without_a_column(tmp_path, capsys):
     (tmp_path / "claims.csv").write_text("id,published\na,1\n", "utf8")
     code, _, err = run(capsys, tmp_path)
     assert code == 2 and "'unit' is missing" in err
+
+
+def test_a_page_of_its_own(write, capsys, tmp_path):
+    rows = [*ROWS, {"id": "<b>", "stage": "t", "x": "1"}]
+    folder = write([claim("3.0", "v('b','x')/v('a','x')"), claim("1", "v('<b>','y')", name="<i>d</i>")], rows)
+    page = tmp_path / "out.html"
+    assert run(capsys, folder, "--html", page)[0] == 1
+    text = page.read_text("utf8")
+    assert '<td class="wrong">inconsistent</td>' in text and "<i>" not in text and "<b>" not in text
+    code, _, err = run(capsys, folder, "--html", tmp_path / "nowhere" / "out.html")
+    assert code == 2 and "--html" in err and err.count("\n") == 1

@@ -16,14 +16,24 @@ def as_json(findings: list[Finding]) -> str:
     return json.dumps({"claims": rows}, indent=1, ensure_ascii=False)
 
 
+def ordered(findings: list[Finding]) -> list[Finding]:
+    """Wrong claims first, then what cannot be checked, then the rest."""
+    order = [*WRONG, "unverifiable", "edge", "consistent"]
+    return sorted(findings, key=lambda finding: order.index(finding.verdict))
+
+
+def counted(findings: list[Finding]) -> list[tuple[str, int]]:
+    """Verdicts that occur, with how many claims have them."""
+    counts = Counter(finding.verdict for finding in findings)
+    return [(name, counts[name]) for name in VERDICTS if counts[name]]
+
+
 def as_text(findings: list[Finding], everything: bool = True) -> str:
     """Wrong claims first, then what cannot be checked, then the rest; each with its arithmetic."""
-    order = [*WRONG, "unverifiable", "edge", "consistent"]
-    shown = sorted((f for f in findings if everything or f.verdict != "consistent"), key=lambda f: order.index(f.verdict))
+    shown = [finding for finding in ordered(findings) if everything or finding.verdict != "consistent"]
     width = max(len(f.id) for f in findings)
     lines = [f"{f.verdict:13} {f.id:{width}}  {f.why}" for f in shown]
-    counts = Counter(f.verdict for f in findings)
-    total = f"{len(findings)} claims: " + ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    total = f"{len(findings)} claims: " + ", ".join(f"{count} {name}" for name, count in counted(findings))
     return "\n".join([*lines, total])
 
 
