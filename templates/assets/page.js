@@ -1,4 +1,4 @@
-/* Everything here is optional: the page reads the same without it. No requests; only the chosen theme is stored. */
+/* All optional: the page reads the same without it. Only the chosen theme is stored. */
 (() => {
   const root = document.documentElement, THEME = "soundings-theme";
   const stored = () => { try { return localStorage.getItem(THEME) } catch { return null } };
@@ -49,12 +49,13 @@
   function cards() {
     const source = document.body.dataset.cards;
     if (!source) return;
-    let facts, runs, words, index, wanting;
-    // comes with the first card; a script, because a page opened as a file may read nothing else
+    const { index } = document.body.dataset;
+    let facts, runs, words, wanting;
+    // a script, because a page opened as a file may read nothing else
     const ready = () => wanting ??= new Promise((done) => {
       const script = document.createElement("script");
       script.src = source;
-      script.onload = () => { ({ facts, runs, words, index } = window.soundings); done(true) };
+      script.onload = () => { ({ facts, runs, words } = window.soundings); done(true) };
       script.onerror = () => { wanting = null; done(false) };
       document.head.append(script);
     });

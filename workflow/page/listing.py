@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from workflow.page.routes import ASSETS, RESERVED, routes
+from workflow.page.routes import ASSETS, MACHINES, RESERVED, routes
 from workflow.plan import Plan
 
 
@@ -23,7 +23,7 @@ def plate_ids(templates: Path) -> list[str]:
 def site_files(plan: Plan, site: str = "site") -> list[str]:
     """Every file below the site folder, for all campaigns of a plan, sorted. Raises ValueError on a campaign named like a route."""
     plates = plate_ids(plan.root / "templates")
-    files = [f"assets/{name}" for name in ASSETS]
+    files = [*(f"assets/{name}" for name in ASSETS), *MACHINES]
     for name in plan.names:
         if name in RESERVED and name != plan.lead:
             raise ValueError(f"workflow/config.yaml: a campaign may not be called {name!r}, that is a route of the site")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,16 +13,17 @@ from markupsafe import Markup
 
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import directions, dom, guarantees, ledger, lint_chinese, moved, parity
+from workflow.page import directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
-from workflow.page.document import document, inline
+from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup, count_fact
+from workflow.page.parallel import Twins
 from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
 from workflow.page.previous import Published
@@ -32,7 +33,7 @@ from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.unlink import declared, ids, unlink
-from workflow.page.view import AuditRow, AuditView, MovedView, NumbersView, PageView, ReportView, SectionView, as_script
+from workflow.page.view import AuditRow, AuditView, MovedView, NumbersView, PageView, ParallelView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
@@ -106,6 +107,9 @@ class Page:
     sections: dict[str, Section]
     """Slug -> section, to name file and line of what a check finds."""
     template: str
+    campaign: str = ""
+    updated: str = ""
+    """End of the last run."""
 
     def problem(self, finding: Finding) -> Problem:
         slug, block = self._place(finding.anchor)
@@ -134,6 +138,8 @@ class Builder:
     def __init__(self, sources: Sources, campaign: Campaign):
         self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name)), campaign
         self.problems: list[Problem] = []
+        self._twins: dict[tuple[str, str], tuple[Markup, list[DocBlock]]] = {}
+        """Title and blocks of each section as its report shows them, by slug and language."""
         self.data: dict[str, str] = {}
         """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
         content = self.sources.content
@@ -221,6 +227,8 @@ class Builder:
         for language in LANGUAGES:
             with self._collecting():
                 yield self._moved(language, keys)
+        with self._collecting():
+            yield self._parallel()
 
     @cached_property
     def _lacks(self) -> dict[str, list[str]]:
@@ -257,6 +265,7 @@ class Builder:
                 section.file, 1, f"{missing[0]} is missing in {self.campaign.name} and the section has no absent block", "absent"
             )
         html = Markup("\n".join(block.html for block in blocks))
+        self._twins[section.slug, context.language] = title, blocks
         return SectionView(section.slug, context.sections[section.slug], title, html, bool(missing), tuple((reason, tuple(keys)) for reason, keys in reasons.items()))
 
     def _view(self, language: str, kind: str) -> dict:
@@ -300,7 +309,6 @@ class Builder:
                 "facts": {fact.key: card(fact, context.formatter, context.language) for fact in facts},
                 "runs": {file: run_card(run) for file, run in known.items() if file in used},
                 "words": words,
-                "index": "numbers/index.html",
             }
         )
 
@@ -321,6 +329,17 @@ class Builder:
     @cached_property
     def moves(self) -> list[Move]:
         return moved.moves(self.campaign.previous, self.campaign.values)
+
+    def _parallel(self) -> Page:
+        both = [slug for slug in self.sources.content.slugs if all((slug, language) in self._twins for language in LANGUAGES)]
+        sections = []
+        for slug in both:
+            (english, blocks), (chinese, twins) = (self._twins[slug, language] for language in LANGUAGES)
+            sections.append(Twins(slug, self.contexts["en"].sections[slug], english, chinese, parallel.rows(blocks, twins)))
+        gone = set().union(*(declared(sections) for sections in self.sources.content.sections.values()))
+        view = ParallelView(self.contexts["en"], **self._view("en", "parallel"), sections=tuple(sections))
+        shown_here = ids(self._render("parallel.html.j2", view))
+        return self._finish("parallel.html.j2", view, "en", lambda html: unlink(html, gone - shown_here))
 
     def _moved(self, language: str, keys: set[str]) -> Page:
         tally = moved.counts(self.moves)
@@ -355,9 +374,9 @@ class Builder:
     def _render(self, template: str, view: PageView) -> str:
         return self.sources.jinja.get_template(template).render(page=view)
 
-    def _finish(self, template: str, view: PageView, language: str) -> Page:
+    def _finish(self, template: str, view: PageView, language: str, change: Callable[[str], str] = str) -> Page:
         """Render, fill in what can only be known of the rendered page (its counts, the facts it shows), check."""
-        html = self._render(template, view)
+        html = change(self._render(template, view))
         root = dom.parse(html)
         coverage = Coverage.of(root)
         lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
@@ -369,7 +388,8 @@ class Builder:
         if view.kind == "report":
             self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(root), view.context)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
-        page = Page(view.path, language, html, root, coverage, sections, template)
+        updated = max((run.end for run in view.runs), default="")
+        page = Page(view.path, language, html, root, coverage, sections, template, self.campaign.name, updated)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
         walked = tuple(dom.walk(root))
         self.problems += [page.problem(finding) for finding in (*lint.check(root, walked), *lint_chinese.page_findings(root, walked))]

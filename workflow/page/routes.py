@@ -11,6 +11,8 @@ LANG = {"en": "en", "zh": "zh-Hans"}
 ASSETS = ("page.css", "page.js")
 RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets", "audit"}
 """Names of routes, which no campaign may have."""
+MACHINES = ("feed.xml", "sitemap.xml")
+"""Files about the whole site, for programs."""
 AUDITED = "claims.csv"
 """What a publication claims; a campaign that has it has an audit page."""
 
@@ -42,6 +44,10 @@ class Routes:
     def moved(self, language: str) -> str:
         return f"{self.prefix}{'' if language == 'en' else language + '/'}moved/index.html"
 
+    def parallel(self, language: str = "en") -> str:
+        """Both languages on one page."""
+        return f"{self.prefix}parallel/index.html"
+
     def data(self, file: str) -> str:
         return f"{self.prefix}data/{file}"
 
@@ -55,6 +61,7 @@ class Routes:
             *(self.report(language) for language in LANGUAGES),
             *(self.numbers(language) for language in LANGUAGES),
             *(self.moved(language) for language in LANGUAGES),
+            self.parallel(),
             *(self.cards(language) for language in LANGUAGES),
             *(self.audit(language) for language in LANGUAGES if AUDITED in measured),
             *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),

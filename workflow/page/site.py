@@ -12,6 +12,7 @@ from pathlib import Path
 from workflow.derive.values import Values
 from workflow.page import moved
 from workflow.page.errors import PageError, Problem
+from workflow.page.feed import NEVER, Entry, feed, sitemap
 from workflow.page.inert import UNSAFE, inert_json
 from workflow.page.links import Links
 from workflow.page.previous import Published
@@ -41,6 +42,8 @@ def build(
     pages: list[Page] = []
     for name in plan.names:
         pages += _campaign(name, plan, folder, sources, site_url, result, (previous or {}).get(name))
+    result.files["feed.xml"] = feed(map(_entry, (page for page in pages if page.template == "report.html.j2")), site_url)
+    result.files["sitemap.xml"] = sitemap((routes(name, plan.lead) for name in plan.names), site_url)
     _check_links(pages, result)
     result.problems = sorted(set(result.problems))
     return result
@@ -75,6 +78,12 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files[here.data(path.name)] = (plan.root / path).read_bytes()
     result.problems += builder.problems
     return pages
+
+
+def _entry(page: Page) -> Entry:
+    """What the feed tells of a report: its own title and description."""
+    title, summary = page.root.xpath("string(//title)"), page.root.xpath("string(//meta[@name='description']/@content)")
+    return Entry(page.campaign, page.language, page.path, title, summary, page.updated or NEVER)
 
 
 def _values(file: Path) -> Values:

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
+from workflow.page.parallel import Twins
 from workflow.page.provenance import Run
 from workflow.page.routes import LANG, LANGUAGES, Routes, relative
 from workflow.page.speaking import lacking
@@ -111,6 +112,14 @@ class PageView:
     @property
     def numbers(self) -> str:
         return self.to(self.routes.numbers(self.language))
+
+    @property
+    def parallel(self) -> str:
+        return self.to(self.routes.parallel())
+
+    @property
+    def feed(self) -> str:
+        return self.to("feed.xml")
 
     @property
     def moved(self) -> str:
@@ -273,6 +282,18 @@ class NumbersView(PageView):
     literals: tuple[tuple[str, Markup, str], ...] = field(default=())
 
     title = "ui.ledger.title"
+
+
+@dataclass(frozen=True)
+class ParallelView(PageView):
+    sections: tuple[Twins, ...] = ()
+
+    title = "ui.parallel.title"
+
+    @property
+    def twin(self) -> str:
+        """The other language alone: this page has both."""
+        return self.to(self.routes.report(self.other))
 
 
 @dataclass(frozen=True)

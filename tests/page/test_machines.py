@@ -1,0 +1,79 @@
+"""What programs read of the site: feed, sitemap, JSON-LD and Open Graph; and the page with both languages."""
+
+import json
+import re
+
+from lxml import etree, html
+
+from workflow.page.feed import ATOM, MAP, Entry, feed, sitemap
+from workflow.page.routes import routes
+from workflow.page.site import build
+from workflow.plan import Plan
+
+URL = "https://example.org/deep/"
+
+
+def page(result, path):
+    return html.document_fromstring(result.files[path].decode())
+
+
+def build_at(workspace, url):
+    return build(Plan(("local",), "local", workspace.root), workspace.root / "build", workspace.root / "templates", url)
+
+
+def test_the_feed_has_what_atom_asks_for(workspace):
+    for url in ("", URL):
+        root = etree.fromstring(build_at(workspace, url).files["feed.xml"])
+        assert root.tag == f"{{{ATOM}}}feed"
+        for node in (root, *root.iter(f"{{{ATOM}}}entry")):
+            for name in ("id", "title", "updated"):
+                assert node.findtext(f"{{{ATOM}}}{name}"), name
+            assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", node.findtext(f"{{{ATOM}}}updated"))
+        entries = list(root.iter(f"{{{ATOM}}}entry"))
+        assert len({entry.findtext(f"{{{ATOM}}}id") for entry in entries}) == len(entries) == 2
+        assert [entry.find(f"{{{ATOM}}}link").get("hreflang") for entry in entries] == ["zh-Hans", "en"]
+        assert all(entry.find(f"{{{ATOM}}}link").get("href").startswith(url) for entry in entries)
+
+
+def test_a_newer_campaign_comes_first():
+    made = [Entry(name, "en", f"{name}/index.html", name, "", f"2026-01-0{day}T00:00:00Z") for day, name in ((1, "old"), (3, "new"), (2, "mid"))]
+    root = etree.fromstring(feed(made, URL))
+    assert [node.text for node in root.iter(f"{{{ATOM}}}title")][1:] == ["new", "mid", "old"]
+    assert root.findtext(f"{{{ATOM}}}updated") == "2026-01-03T00:00:00Z"
+
+
+def test_the_sitemap_names_every_report_with_its_twin():
+    root = etree.fromstring(sitemap([routes("a", "a"), routes("b", "a")], URL))
+    assert {node.text for node in root.iter(f"{{{MAP}}}loc")} >= {URL, f"{URL}zh/", f"{URL}b/", f"{URL}b/zh/numbers/"}
+    assert all(len(list(node)) == 3 for node in root.iter(f"{{{MAP}}}url"))
+
+
+def test_what_search_engines_read(workspace):
+    result = build_at(workspace, URL)
+    for path, lang, other in (("index.html", "en", "zh/"), ("zh/index.html", "zh-Hans", "")):
+        root = page(result, path)
+        data = json.loads(root.xpath("//script[@type='application/ld+json']")[0].text)
+        assert data["@type"] == "ScholarlyArticle" and data["inLanguage"] == lang and data["headline"] and data["description"]
+        sets = data["isBasedOn"]
+        assert sets and all(re.fullmatch("[0-9a-f]{64}", one["distribution"]["sha256"]) for one in sets)
+        graph = {node.get("property"): node.get("content") for node in root.xpath("//meta[starts-with(@property, 'og:')]")}
+        assert graph["og:type"] == "article" and graph["og:title"] and graph["og:description"] and graph["og:locale"]
+        assert root.xpath("//link[@rel='canonical']/@href") == [URL + path.removesuffix("index.html")]
+        assert f"{URL}{other}" in root.xpath("//link[@rel='alternate'][@hreflang]/@href")
+
+
+def test_both_languages_stand_block_by_block(workspace):
+    result = build_at(workspace, "")
+    root = page(result, "parallel/index.html")
+    rows = root.xpath("//div[@class='twins'][count(div)=2]")
+    assert len(rows) >= 7
+    for row in rows:
+        english, chinese = row
+        assert chinese.get("lang") == "zh-Hans"
+        keys = [sorted(node.get("data-key") for node in cell.iter("data")) for cell in row]
+        assert set(keys[0]) == set(keys[1])
+    text = root.text_content()
+    assert "is what the best width reaches" in text and "每步 token 随窗口上升" in text
+    identifiers = [node.get("id") for node in root.xpath("//*[@id]")]
+    assert len(identifiers) == len(set(identifiers))
+    assert not root.xpath("//main//svg")
