@@ -183,7 +183,7 @@ def test_a_changed_value_changes_every_place_and_nothing_else(workspace):
     workspace.values(facts={"w.accept": {"value": 2.77}})
     after = workspace.build().files
     changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"index.html", "zh/index.html", "cards.js", "zh/cards.js", "numbers/index.html", "zh/numbers/index.html", "values.json"}
+    assert changed == {"index.html", "zh/index.html", "parallel/index.html", "cards.js", "zh/cards.js", "numbers/index.html", "zh/numbers/index.html", "values.json"}
     old, new = before["index.html"].decode(), after["index.html"].decode()
     assert old.replace(">2.51<", ">2.77<").replace('"2.51"', '"2.77"') == new
 
