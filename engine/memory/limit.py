@@ -20,7 +20,10 @@ FAILURES = ("can't allocate memory", "cannot allocate memory", "out of memory", 
 
 
 class MemoryExhausted(RuntimeError):
-    """An allocation did not fit. Bytes are None where the failing library did not say."""
+    """An allocation did not fit. Bytes are None where the failing library did not say.
+
+    `free_bytes` is read when the fault arrives: temporaries of the failed call may be gone by then, so it can exceed what was asked.
+    """
 
     def __init__(self, asked_bytes: int | None, free_bytes: int | None) -> None:
         asked = "an unknown number of" if asked_bytes is None else asked_bytes

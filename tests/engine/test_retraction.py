@@ -42,6 +42,16 @@ def test_same_text_and_same_counts(tiny, lane, gamma, sampling, cached):
         assert engine.kv.usage == 0 and engine.states.usage == 0
 
 
+@pytest.mark.parametrize("lane, mode", [("dflash", "eager"), ("lookup", "eager"), ("dspark", "fused"), ("dspark", "graph")])
+def test_other_lanes_and_modes_replay_too(tiny, lane, mode):
+    ids = prompts(5, shortest=8)
+    with boot(tiny, lane, 3, mode=mode) as engine:
+        expected = outcome(engine.generate(requests(ids, max_tokens=50, ignore_eos=False)))
+    with boot(tiny, lane, 3, mode=mode, **TIGHT, radix_cache=True, max_mamba_cache_size=18) as engine:
+        records = engine.generate(requests(ids, max_tokens=50, ignore_eos=False))
+        assert outcome(records) == expected and sum(r.retractions for r in records) > 0
+
+
 def test_replay_rebuilds_the_bits(tiny):
     """State, keys and drafter rows after a replay, against those of a request that stayed."""
     for lane, gamma in LANES:
