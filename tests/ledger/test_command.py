@@ -89,3 +89,15 @@ def test_bad_clusters_and_options(capsys, tmp_path):
     assert code == 2 and "--decode-ms" in err
     code, _, err = run(capsys, "--decode-ms", 10)
     assert code == 2 and "p and tau" in err
+
+
+def test_from_the_figures_of_a_publication(capsys):
+    code, out, _ = run(capsys, "--campaign", "m1max-mtp", "--json")
+    cases = {case["name"]: case for case in json.loads(out)["cases"]}
+    assert code == 0 and cases["as published"]["verdict"] == "never pays" and abs(cases["as published"]["gap_percent"]) < 2.5
+    assert cases["as published"]["mismatches"] and cases["short run"]["acceptance"]["steps"] == 48
+
+
+def test_a_campaign_without_anything_to_divide(capsys):
+    code, _, err = run(capsys, "--campaign", "k3-mi355x")
+    assert code == 2 and "no case to divide" in err and err.count("\n") == 1
