@@ -1,11 +1,15 @@
 """The commands: what they print, and their exit codes."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from workflow.cli import commands, main
 from workflow.derive.__main__ import main as derive
+from workflow.plan import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +150,14 @@ def test_derived_twice_is_byte_identical(folder, built, tmp_path):
     assert derive(["--campaign", str(folder), "--out", str(tmp_path)]) == 0
     for name in ("values.json", "claims.json"):
         assert (tmp_path / name).read_bytes() == built.with_name(name).read_bytes()
+
+
+def test_derived_under_another_hash_seed_and_locale_is_byte_identical(folder, built, tmp_path):
+    for name, environment in (("seed", {"PYTHONHASHSEED": "31"}), ("locale", {"LC_ALL": "C", "TZ": "Asia/Shanghai", "PYTHONHASHSEED": "7"})):
+        command = [sys.executable, "-m", "workflow.derive", "--campaign", str(folder), "--out", str(tmp_path / name)]
+        subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT), **environment}, check=True, capture_output=True, timeout=120)
+        for file in ("values.json", "claims.json"):
+            assert (tmp_path / name / file).read_bytes() == built.with_name(file).read_bytes()
 
 
 def test_list(capsys):

@@ -5,10 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from workflow.derive import registry
+from workflow.cli import main
+from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
 from workflow.derive.mutation import BY_DEFINITION, Mutation, Prover, changed
 from workflow.derive.schema import schema
+from workflow.plan import CAMPAIGNS, ROOT
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +121,31 @@ def test_the_score_is_a_fact_of_the_files_it_was_made_on(measured):
     stale = Derivation(replace(measured, mutation=found | {"sources": {}}), resamples=0).result("mutation.score").fact
     assert stale.missing and "read another" in stale.reason
     assert "no mutation run" in Derivation(measured, resamples=0).result("mutation.keys").fact.reason
+
+
+ARCHIVED = ROOT / CAMPAIGNS / "xeon-2core"
+
+
+def test_the_archived_score_is_that_of_the_archived_rows():
+    derivation = Derivation(load.load(ARCHIVED), resamples=0)
+    assert derivation.result("mutation.score").fact.value == 100
+    assert derivation.claim("mutation.every_key_moves").verdict == "holds"
+
+
+@pytest.mark.slow
+def test_a_seeded_sample_of_the_archived_campaign_is_proven(capsys, tmp_path):
+    assert main(["mutate", "--campaign", str(ARCHIVED), "--sample", "150", "--seed", "7", "--out", str(tmp_path / "mutation.json")]) == 0
+    assert "150 of 150 keys moved" in capsys.readouterr().out
+
+
+def test_every_place_of_a_list_that_a_fact_rests_on_is_proposed(prover):
+    """A fact about the last draft of a block rests on the last counts of the histograms, which few draws would hit."""
+    key = "window.code.accept_at_pos.7"
+    wanted = prover.slots(key)["requests_window.csv", "accepted_histogram"]
+    assert sorted(wanted) == [6, 7]
+    table = prover.campaign.tables["requests_window.csv"]
+    line = next(n for n, text in zip(table.lines, table.columns["accepted_histogram"]) if text.count(";") == 7)
+    for mutation, slot in zip(prover.cells_mutation(table, "accepted_histogram", [line], 1.37, wanted), wanted, strict=True):
+        old = table.columns["accepted_histogram"][table.lines.index(line)].split(";")
+        new = mutation.texts[0].split(";")
+        assert [n for n, (a, b) in enumerate(zip(old, new, strict=True)) if a != b] == [slot]
