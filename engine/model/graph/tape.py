@@ -27,6 +27,8 @@ def out_variant(func: Any) -> Any | None:
 
 
 COPIES = ("aten::_to_copy", "aten::clone")
+TAKES: dict[tuple, bool] = {}
+"""Whether torch's binding takes these arguments, by operator and names; the same in every recording of a process."""
 
 
 def bound(func: Any, args: tuple, kwargs: dict) -> Callable[[], Any]:
@@ -37,12 +39,15 @@ def bound(func: Any, args: tuple, kwargs: dict) -> Callable[[], Any]:
     binding = getattr(Tensor if name.endswith("_") else torch, name, None) if space == "aten" else None
     if binding is None:
         return partial(func, *args, **kwargs)
-    try:
-        # the static memory holds nothing yet, so one run more does no harm
-        binding(*args, **kwargs)
-    except TypeError:  # of the same name, with other arguments
-        return partial(func, *args, **kwargs)
-    return partial(binding, *args, **kwargs)
+    key = func, len(args), tuple(sorted(kwargs))
+    if key not in TAKES:
+        try:
+            # the static memory holds nothing yet, so one run more does no harm
+            binding(*args, **kwargs)
+            TAKES[key] = True
+        except TypeError:  # of the same name, with other arguments
+            TAKES[key] = False
+    return partial(binding if TAKES[key] else func, *args, **kwargs)
 
 
 class Tape(TorchDispatchMode):
