@@ -1,7 +1,10 @@
-"""Search the verify window at one matched load, knowing the noise first.
+"""Search an engine's settings in stages, knowing the noise first.
 
-Stages: `aa` (base against base over interleaved boots), `window` (every block size and the plain lane against the base),
-`confirm` (base and winner on fresh boots: the figure that counts). Candidates are compared in time per token.
+Always: `aa` (base against base over interleaved boots), `window` (every block size and the plain lane against the base at one
+matched load), `confirm` (base and winner on fresh boots: the figure that counts). Where the campaign asks for them, before the
+window: `memory` (the ceiling with a hostile probe), `factorial` (request cap times block size), `knobs` (one at a time, and in a
+regime where each can bind), `cache` (prefix cache on random and on shared prefixes); after it: `heads`, `lanes` and `curve`.
+Candidates are compared in time per token. With --budget, stages are given up in a printed order.
 Writes search.csv, requests_search.csv, steps_search.csv and noise.csv with a manifest beside each, together or not at all.
 """
 
@@ -10,44 +13,29 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections import defaultdict
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from engine.bench import plans
-from engine.bench.cells import Arm
+from engine.bench import plans, plans_search, search_parts
+from engine.bench.cells import Arm, Block
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
-from engine.bench.compare import Comparison, Spread, compare
+from engine.bench.compare import Comparison, Spread, compare, detectable_ratio
 from engine.bench.estimate import total_s
+from engine.bench.ledger import ledger
+from engine.bench.multiplicity import false_alarms, holm
+from engine.bench.planner import Allotment, Part, allot, duration_s
 from engine.bench.progress import Progress
-from engine.bench.stages import Search
+from engine.bench.stages import PARTS, Search
+from engine.bench.verdicts import TIME as METRIC
+from engine.bench.verdicts import against_base, pair_values
 from engine.csvio import Row
 
 PROGRAM = "engine.search"
-METRIC = "mean_tpot_ms"
+DROP_ORDER = ("heads", "lanes", "curve", "factorial", "knobs", "cache", "memory")
+"""What is given up first when the time does not suffice."""
 NOISE_METRICS = ("mean_tpot_ms", "decode_throughput", "output_throughput", "step_ms", "accept_length")
-
-
-def finished(points: Sequence[Row], stage: str) -> list[Row]:
-    return [point for point in points if point["stage"] == stage and point["status"] == "ok"]
-
-
-def geometric(values: Sequence[float]) -> float:
-    return math.exp(fmean(math.log(value) for value in values))
-
-
-def pair_values(points: Sequence[Row], stage: str, labels: tuple[str, str], metric: str) -> dict[int, tuple[Row, Row, float, float]]:
-    """Block -> (a row of each boot, geometric mean of each boot's passes), for blocks where both boots finished a cell."""
-    by_boot: dict[tuple[int, str], list[Row]] = defaultdict(list)
-    for point in finished(points, stage):
-        by_boot[point["boot"], point["label"]].append(point)
-    found = {}
-    for block in sorted({boot for boot, _ in by_boot}):
-        a, b = (by_boot.get((block, label)) for label in labels)
-        if a and b:
-            found[block] = (a[0], b[0], geometric([row[metric] for row in a]), geometric([row[metric] for row in b]))
-    return found
 
 
 def noise_rows(points: Sequence[Row], campaign: str) -> list[Row]:
@@ -71,34 +59,6 @@ def noise_rows(points: Sequence[Row], campaign: str) -> list[Row]:
                 }
             )
     return rows
-
-
-def against_base(points: Sequence[Row], metric: str = METRIC) -> dict[str, list[float]]:
-    """Label -> one log ratio a block, base over candidate: above zero is faster where the metric is a time.
-
-    The base of a candidate is read off a straight line (of logarithms) through the nearest base cells before and after it,
-    so that a steady drift cancels.
-    """
-    ratios: dict[str, list[float]] = defaultdict(list)
-    rows = sorted(finished(points, "window"), key=lambda row: row["order"])
-    for block in sorted({row["boot"] for row in rows}):
-        inside = [row for row in rows if row["boot"] == block]
-        bases = [row for row in inside if row["label"] == "base"]
-        for row in inside:
-            if row["label"] == "base" or not bases:
-                continue
-            ratios[row["label"]].append(base_log(bases, row["order"], metric) - math.log(row[metric]))
-    return dict(ratios)
-
-
-def base_log(bases: Sequence[Row], order: int, metric: str) -> float:
-    """Logarithm of the base's metric at a place in the order, between its neighbours or that of the only neighbour."""
-    before = next((base for base in reversed(bases) if base["order"] < order), None)
-    after = next((base for base in bases if base["order"] > order), None)
-    if before is None or after is None:
-        return math.log((before or after)[metric])
-    share = (order - before["order"]) / (after["order"] - before["order"])
-    return (1 - share) * math.log(before[metric]) + share * math.log(after[metric])
 
 
 @dataclass(frozen=True)
@@ -142,51 +102,197 @@ def confirm(points: Sequence[Row], winner: Arm, aa: Sequence[float]) -> Verdict 
     return Verdict(winner, compare(times, Spread.pooled([aa, times])), math.exp(fmean(rates)))
 
 
-def decided(stage: Search, verdicts: Sequence[Verdict], spread: Spread, winner: Arm | None, fresh: Verdict | None) -> dict:
-    """The `search` section of the manifest."""
+def part_blocks(name: str, stage: Search) -> list[Block]:
+    """Blocks of an optional stage as far as they are known before it runs, for the estimate."""
+    part = getattr(stage, name)
+    match name:
+        case "memory":
+            arms = [plans_search.memory_arm(lane, part, stage, part.anchor, f"try-{n}") for lane in part.lanes for n in range(part.boots)]
+            return [plans_search.hostile(part, arm, number) for number, arm in enumerate(arms)]
+        case "cache":
+            return plans_search.cache(part)
+        case "curve":
+            return plans_search.curve(part, stage, plans.dspark(stage.block_size))
+        case "lanes":
+            arms = plans_search.lane_candidates(part)
+            return [
+                *plans_search.lanes_at(arms, part, stage, (stage.max_concurrency,), "lanes", plans_search.FIRST["lanes"]),
+                *plans_search.lanes_at(arms[:4], part, stage, part.levels, "frontier", plans_search.FIRST["lanes"] + 500),
+            ]
+    return getattr(plans_search, name)(part, stage)
+
+
+def planned(stage: Search) -> dict[str, list[Block]]:
+    """Stage -> its blocks, in the order they run."""
+    optional = {name: part_blocks(name, stage) for name in PARTS if getattr(stage, name)}
+    before = {name: optional[name] for name in ("memory", "factorial", "knobs", "cache") if name in optional}
+    after = {name: optional[name] for name in ("heads", "lanes", "curve") if name in optional}
     return {
-        "metric": METRIC,
-        "base": f"dspark-g{stage.block_size}",
-        **({"winner": winner.label} if winner else {}),
-        **({} if math.isnan(spread.sd) else {"noise_log_sd": spread.sd}),
-        "candidates": [verdict.as_dict() for verdict in verdicts],
-        "confirm": fresh.as_dict("fresh boots and prompts") if fresh else None,
+        "aa": plans.search_aa(stage),
+        **before,
+        "window": plans.search_window(stage),
+        **after,
+        "confirm": plans.search_confirm(stage, plans.dspark(stage.block_size)),
     }
+
+
+@dataclass
+class Searching:
+    """One search while it runs: what it has decided so far."""
+
+    run: Run
+    stage: Search
+    kept: tuple[str, ...]
+    deadline_s: float | None
+    """On time.monotonic's clock; None without a budget."""
+
+    def __post_init__(self) -> None:
+        self.session, self.progress = self.run.session, self.run.session.progress
+        self.section: dict = {"metric": METRIC, "base": f"dspark-g{self.stage.block_size}"}
+        self.skipped: list[str] = []
+        self.verdicts: list[Verdict] = []
+        self.aa: list[float] = []
+        self.spread = Spread.pooled([])
+
+    @property
+    def points(self) -> list[Row]:
+        return self.session.rows.points
+
+    def wants(self, name: str) -> bool:
+        """Whether a stage is still to run; one that the clock has overtaken is said to be left out."""
+        if name not in self.kept:
+            return False
+        if self.deadline_s is not None and time.monotonic() > self.deadline_s and name in PARTS:
+            self.skipped.append(name)
+            self.progress.say(f"{name}: not measured, the budget is used up")
+            return False
+        return True
+
+    def noise(self) -> list[Row]:
+        """A/A first: its spread, its false-alarm rate, and what the rest can hope to resolve."""
+        self.session.run(plans.search_aa(self.stage))
+        rows = noise_rows(self.points, self.run.campaign.name)
+        self.aa = [row["log_ratio"] for row in rows if row["metric"] == METRIC]
+        if not self.aa:
+            return rows
+        say = self.progress.say
+        say(f"base against base: {len(self.aa)} pairs of boots, largest difference {100 * math.expm1(max(map(abs, self.aa))):.2f} % of TPOT")
+        own = Spread.pooled([self.aa])
+        planned_ratio = {name: detectable_ratio(own, n) for name, n in (("window", self.stage.window_repeats), ("confirm", self.stage.confirm_pairs))}
+        self.section["planned_detectable"] = {name: value for name, value in planned_ratio.items() if value is not None}
+        for name, value in self.section["planned_detectable"].items():
+            say(f"{name}: differences below {100 * (value - 1):.1f} % cannot be resolved with what is planned")
+        alarm = false_alarms(self.aa, (self.stage.window_repeats, self.stage.confirm_pairs))
+        if alarm:
+            self.section["false_alarm"] = alarm.as_dict()
+            say(f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %)")
+        return rows
+
+    def before_window(self) -> None:
+        stage, session = self.stage, self.session
+        if self.wants("memory"):
+            self.section["memory"] = search_parts.memory(session, stage.memory, stage)
+        if self.wants("factorial"):
+            session.run(plans_search.factorial(stage.factorial, stage))
+            self.section["factorial"] = search_parts.factorial(self.points, stage.factorial)
+        if self.wants("knobs"):
+            session.run(plans_search.knobs(stage.knobs, stage))
+            self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa)
+            self.tell("knobs", lambda one: f"{one['label']}: {one['ratio']:.3f}: {one['verdict']} ({one['why']})")
+        if self.wants("cache"):
+            session.run(plans_search.cache(stage.cache))
+            self.section["cache"] = search_parts.cache(self.points, stage.cache, self.aa)
+            self.tell("cache", lambda one: f"{one['label']} on {one['dataset']}: {one['ratio']:.3f} of the throughput without it: {one['verdict']}")
+
+    def tell(self, name: str, line: Callable[[dict], str]) -> None:
+        for one in self.section[name]:
+            self.progress.say(line(one))
+
+    def window(self) -> Arm | None:
+        """Every candidate against the base; the fastest, if any finished."""
+        self.session.run(plans.search_window(self.stage))
+        self.verdicts, self.spread = judge(self.points, self.stage, self.aa)
+        for verdict in self.verdicts:
+            self.progress.say(verdict.line())
+        # the largest of noisy ratios is biased upwards: it is measured again, and that figure is the one reported
+        return max(self.verdicts, key=lambda verdict: verdict.comparison.ratio).arm if self.verdicts else None
+
+    def after_window(self, winner: Arm | None) -> None:
+        stage, session = self.stage, self.session
+        if self.wants("heads"):
+            session.run(plans_search.heads(stage.heads, stage))
+        if self.wants("lanes"):
+            first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
+            session.run(plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))
+            best = search_parts.best_of_lanes(self.points, stage.lanes)
+            session.run(plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
+            self.section["lanes"] = search_parts.frontier(self.points)
+        if self.wants("curve") and winner:
+            session.run(plans_search.curve(stage.curve, stage, winner))
+
+    def confirm(self, winner: Arm | None) -> Verdict | None:
+        if winner is None:
+            return None
+        self.session.run(plans.search_confirm(self.stage, winner))
+        fresh = confirm(self.points, winner, self.aa)
+        if fresh:
+            self.progress.say(f"confirmed on fresh boots: {fresh.line()}")
+        return fresh
+
+    def decided(self, winner: Arm | None, fresh: Verdict | None, dropped: Sequence[str]) -> dict:
+        """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
+        family = [*self.verdicts, *([fresh] if fresh else [])]
+        tested = [verdict for verdict in family if verdict.comparison.p is not None]
+        adjusted = dict(zip(map(id, tested), holm([verdict.comparison.p for verdict in tested]), strict=True))
+
+        def told(verdict: Verdict, note: str | None = None) -> dict:
+            return {**verdict.as_dict(note), "p_holm": adjusted.get(id(verdict))}
+
+        rejected = [f"window/{v.arm.label}" for v in self.verdicts if v.comparison.verdict == "worse"]
+        rejected += [f"{row['stage']}/{row['label']}" for row in self.points if row["status"] == "oom"]
+        return {
+            **self.section,
+            **({"winner": winner.label} if winner else {}),
+            **({} if math.isnan(self.spread.sd) else {"noise_log_sd": self.spread.sd}),
+            "candidates": [told(verdict) for verdict in self.verdicts],
+            "confirm": told(fresh, "fresh boots and prompts") if fresh else None,
+            "not_measured": [*dropped, *self.skipped],
+            "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(rejected)),
+        }
+
+
+def allotted(stage: Search, budget_s: float | None) -> tuple[Allotment, list[Part]]:
+    parts = [Part(name, total_s(blocks), droppable=name in PARTS) for name, blocks in planned(stage).items()]
+    return allot(parts, DROP_ORDER, budget_s), parts
 
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage("search")
-    planned = plans.framed(plans.blocks_of("search", stage))
+    budget_s = duration_s(args.budget) if args.budget else None
+    allotment, parts = allotted(stage, budget_s)
+    lines = allotment.lines(budget_s, parts) if budget_s is not None else []
     if args.dry_run:
-        dry_run(PROGRAM, campaign, planned, args.json)
+        kept = [block for name, blocks in planned(stage).items() if name in allotment.kept for block in blocks]
+        dry_run(PROGRAM, campaign, plans.framed(kept), args.json)
+        if not args.json:
+            print("\n".join([f"drop order: {', '.join(DROP_ORDER)}", *lines]))
         return 0
-    with Progress(f"search of campaign {campaign.name}", total_s(planned), args.log, args.quiet) as progress:
+    with Progress(f"search of campaign {campaign.name}", allotment.seconds, args.log, args.quiet) as progress:
         run = Run.start(campaign, "search", argv, args, progress)
+        for line in lines:
+            progress.say(line)
+        searching = Searching(run, stage, allotment.kept, None if budget_s is None else time.monotonic() + budget_s)
         session = run.session
-        points = session.rows.points
-        session.run([plans.sentinel("start", 0), *plans.search_aa(stage)])
-        noise = noise_rows(points, campaign.name)
-        aa = [row["log_ratio"] for row in noise if row["metric"] == METRIC]
-        if aa:
-            progress.say(
-                f"base against base: {len(aa)} pairs of boots, largest difference {100 * math.expm1(max(map(abs, aa))):.2f} % of TPOT"
-            )
-        session.run(plans.search_window(stage))
-        verdicts, spread = judge(points, stage, aa)
-        for verdict in verdicts:
-            progress.say(verdict.line())
-        winner, fresh = None, None
-        if verdicts:
-            # the largest of noisy ratios is biased upwards: it is measured again, and that figure is the one reported
-            winner = max(verdicts, key=lambda verdict: verdict.comparison.ratio).arm
-            session.run(plans.search_confirm(stage, winner))
-            fresh = confirm(points, winner, aa)
-            if fresh:
-                progress.say(f"confirmed on fresh boots: {fresh.line()}")
+        session.run([plans.sentinel("start", 0)])
+        noise = searching.noise()
+        searching.before_window()
+        winner = searching.window()
+        searching.after_window(winner)
+        fresh = searching.confirm(winner)
         session.run([plans.sentinel("end", 1)])
         tables = {**tables_of(session, "search", "search"), "noise.csv": ("noise", noise)}
-        section = decided(stage, verdicts, spread, winner, fresh)
+        section = searching.decided(winner, fresh, allotment.dropped)
         files = run.publish(args.out, tables, {"search.csv": {"search": section}})
         closing(run, files, args.json, {"search": section})
     return 0
@@ -197,6 +303,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = flags(
         f"python -m {PROGRAM}", "Measure the noise, search the verify window at one matched load, confirm the winner. Times are wall-clock."
     )
+    parser.add_argument("--budget", metavar="TIME", help="time the search may take, 90s, 20m or 8h; stages are given up in a printed order until it fits")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

@@ -10,12 +10,13 @@ import jsonschema
 import yaml
 
 from engine.bench import plans
-from engine.bench.stages import SMOKE, STAGES, Concurrency, Gate, Kernels, Search, Stage
+from engine.bench.plans import acceptance_prompts
+from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Acceptance, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
 ROOT = SCHEMAS.parent.parent
-PRESETS = ("quick", "smoke")
+PRESETS = ("quick", "full", "smoke")
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     chosen = preset or measure["preset"]
     given = measure["stages"]
     own = chosen == measure["preset"]
-    start = SMOKE if chosen == "smoke" else {name: kind() for name, kind in STAGES.items()}
+    start = {"smoke": SMOKE, "full": FULL}.get(chosen) or {name: kind() for name, kind in STAGES.items()}
     stages = {name: override(start[name], given[name] or {}) if own else start[name] for name in STAGES if name in given}
     settings = dict(measure.get("engine") or {})
     if "device_memory" in settings:
@@ -132,7 +133,14 @@ def explain(fault: jsonschema.ValidationError) -> str:
 
 
 def override(stage: Stage, values: dict) -> Stage:
-    return replace(stage, **{name: frozen(value) for name, value in values.items()})
+    """A stage with some of its values replaced; a mapping replaces values of a part of it, null leaves that part out."""
+    return replace(stage, **{name: part(stage, name, value) for name, value in values.items()})
+
+
+def part(stage: Stage, name: str, value: object) -> object:
+    if isinstance(value, dict):
+        return override(getattr(stage, name) or PARTS[name](), value)
+    return frozen(value)
 
 
 def frozen(value: object) -> object:
@@ -142,7 +150,7 @@ def frozen(value: object) -> object:
 
 def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
     """The longest request of a stage, with the drafts beyond its end, must fit the context and the KV pool."""
-    if isinstance(stage, (Gate, Kernels)):
+    if isinstance(stage, Gate | Kernels | VerifyCost):
         return
     cells = [cell for block in plans.blocks_of(name, stage) for cell in block.cells if not cell.arm.knobs]
     if not cells:
@@ -163,11 +171,21 @@ def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> Non
 def cross_check(path: Path, name: str, stage: Stage) -> None:
     """Rules over two keys, which a schema cannot say."""
     where = f"{path}: measure.stages.{name}"
-    if isinstance(stage, Concurrency) and max(stage.levels) > stage.num_prompts:
+    if isinstance(stage, Concurrency | Batch) and max(stage.levels) > stage.num_prompts:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
         raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
+    if isinstance(stage, Acceptance) and min(acceptance_prompts(stage, rounds) for rounds in stage.rounds) < stage.max_concurrency:
+        raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight are more prompts than {min(stage.rounds)} rounds need")
     if isinstance(stage, Search):
+        for knob, _ in stage.knobs.values if stage.knobs else ():
+            if knob not in EngineConfig.__dataclass_fields__:
+                raise ConfigError(f"{where}.knobs.values: the engine has no setting {knob!r}")
+        memory = stage.memory
+        if memory and not memory.step <= memory.anchor < 1:
+            raise ConfigError(f"{where}.memory.anchor: {memory.anchor} must lie between step ({memory.step}) and 1")
+        if stage.cache and stage.cache.max_concurrency > stage.cache.gsp_num_groups * stage.cache.gsp_prompts_per_group:
+            raise ConfigError(f"{where}.cache.max_concurrency: {stage.cache.max_concurrency} in flight need as many prompts")
         if stage.max_concurrency > stage.num_prompts:
             raise ConfigError(
                 f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many prompts; num_prompts is {stage.num_prompts}"

@@ -57,6 +57,8 @@ class Comparison:
     hi: float | None
     minimum_detectable: float | None
     verdict: str
+    p: float | None = None
+    """Two-sided; null where nothing is known about the spread."""
 
     def as_dict(self) -> dict:
         return asdict(self)
@@ -72,4 +74,13 @@ def compare(log_ratios: Sequence[float], spread: Spread) -> Comparison:
     reach = t_quantile(0.5 + CONFIDENCE / 2, spread.df) * error
     detectable = reach + t_quantile(POWER, spread.df) * error
     verdict = "better" if mean - reach > 0 else "worse" if mean + reach < 0 else "not resolved"
-    return Comparison(n, math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), math.exp(detectable), verdict)
+    p = 2.0 * (1.0 - t_cdf(abs(mean) / error, spread.df)) if error > 0 else float(mean == 0)
+    return Comparison(n, math.exp(mean), math.exp(mean - reach), math.exp(mean + reach), math.exp(detectable), verdict, p)
+
+
+def detectable_ratio(spread: Spread, n: int) -> float | None:
+    """Smallest ratio that `n` pairs of this spread resolve with four chances in five; None where nothing is known about the spread."""
+    if spread.df == 0 or math.isnan(spread.sd):
+        return None
+    reach = t_quantile(0.5 + CONFIDENCE / 2, spread.df) + t_quantile(POWER, spread.df)
+    return math.exp(reach * spread.sd / math.sqrt(n))

@@ -20,9 +20,10 @@ def lossless(points: Sequence[Row], requests: Sequence[Row]) -> dict:
     rest = []
     for request in requests:
         point = of_point[request["run_id"]]
-        if request["status"] != "ok" or point["stage"] == "sentinel":
+        if request["status"] != "ok" or point["stage"] == "sentinel" or point.get("temperature"):
             continue
-        key = (request["prompt_id"], request["isl"], point["osl"])
+        # execution modes may round differently, and a sampled text is one of many
+        key = (request["prompt_id"], request["isl"], point["osl"], point.get("mode"), point["ignore_eos"], point.get("mamba_ssm_dtype"))
         if point["lane"] == "plain" and key not in reference:
             reference[key] = (request["run_id"], request["output_sha"])
         else:

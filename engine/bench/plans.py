@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, dspark
-from engine.bench.stages import Concurrency, Isl, Search, Stage, Window
+from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, dspark, in_mode
+from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Search, Stage, Window
 from engine.bench.workloads import Workload
+from engine.config import LANES, MODES
 
 
 def turned(arms: Sequence[Arm], by: int) -> list[Arm]:
@@ -34,7 +35,8 @@ def framed(blocks: Sequence[Block]) -> list[Block]:
 
 def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
     """Per repeat: every arm boots, then content by content each arm once."""
-    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()))
+    more = [Arm(lane, lane, 3) for lane in stage.lanes if lane in LANES]
+    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()), *more)
     traced = min(stage.block_sizes, key=lambda g: (abs(g - trace_block_size), g))
     blocks = []
     for repeat in range(stage.repeats):
@@ -48,7 +50,113 @@ def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
             cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == "dspark" and cell.workload.content == content
         )
         blocks.append(Block(repeat, arms, tuple(cells), trace if repeat == stage.repeats - 1 else None))
+    return [*blocks, *modes(stage)]
+
+
+def modes(stage: Window) -> list[Block]:
+    """Execution modes beside each other: the same arms in every one of them, alive together."""
+    named = [mode for mode in stage.modes if mode in MODES]
+    if len(named) < 2:
+        return []
+    arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(dspark(g) for g in stage.mode_block_sizes)) for mode in named)
+    blocks = []
+    for repeat in range(stage.mode_repeats):
+        cells = [
+            Cell("modes", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat)
+            for turn, content in enumerate(stage.mode_contents)
+            for arm in turned(arms, turn * 2 + repeat)
+        ]
+        blocks.append(Block(stage.repeats + repeat, arms, tuple(cells)))
     return blocks
+
+
+def osl(stage: Osl) -> list[Block]:
+    """Per repeat: both lanes at every output length, the same prompts."""
+    arms = (PLAIN, dspark(stage.block_size))
+    workload = Workload("osl", stage.content, stage.num_prompts, stage.isl)
+    every = Sampling(ignore_eos=True)
+    return [
+        Block(
+            repeat,
+            arms,
+            tuple(
+                Cell("osl", arm, workload, stage.isl, length, 1, repeat, sampling=every)
+                for turn, length in enumerate(stage.ladder)
+                for arm in turned(arms, turn + repeat)
+            ),
+        )
+        for repeat in range(stage.repeats)
+    ]
+
+
+def content(stage: Content) -> list[Block]:
+    """Free-running decoding of both lanes, then one round after each true history of the same kind of text."""
+    draft = dspark(stage.block_size)
+    arms = (PLAIN, draft)
+    free = [Workload("content", name, stage.num_prompts, stage.isl) for name in stage.contents]
+    if stage.random_ids:
+        free.append(Workload("content", "random-ids", stage.num_prompts, stage.isl, dataset="random-ids"))
+    stride = max(1, stage.osl // 16)
+    # arithmetic problems are too short to have histories of a fixed length
+    forced = [
+        Workload("content-forced", name, stage.histories, stage.isl + 16 * stride, dataset="histories", stride=stride)
+        for name in stage.contents
+        if name != "arith"
+    ]
+    blocks = []
+    for repeat in range(stage.repeats):
+        cells = [Cell("content", arm, load, stage.isl, stage.osl, 1, repeat) for turn, load in enumerate(free) for arm in turned(arms, turn + repeat)]
+        # two tokens: the first comes from prefill, the second from the only round
+        cells += [Cell("teacher_forced", draft, load, stage.isl, 2, 1, repeat) for load in forced]
+        blocks.append(Block(repeat, arms, tuple(cells)))
+    return blocks
+
+
+def acceptance_prompts(stage: Acceptance, rounds: int) -> int:
+    """Prompts that give about so many rounds, two tokens a round assumed."""
+    return max(1, round(2.0 * rounds / stage.osl))
+
+
+def acceptance(stage: Acceptance) -> list[Block]:
+    """One arm; temperature, content and rounds are load, so one boot a repeat is enough."""
+    arm = dspark(stage.block_size)
+    blocks = []
+    for repeat in range(stage.repeats):
+        cells = [
+            Cell(
+                "acceptance",
+                arm,
+                Workload("acceptance", name, acceptance_prompts(stage, rounds), stage.isl),
+                stage.isl,
+                stage.osl,
+                min(stage.max_concurrency, acceptance_prompts(stage, rounds)),
+                repeat,
+                sampling=Sampling(temperature=temperature),
+            )
+            for temperature in stage.temperatures
+            for name in stage.contents
+            for rounds in stage.rounds
+        ]
+        blocks.append(Block(repeat, (arm,), tuple(cells)))
+    return blocks
+
+
+def batch(stage: Batch) -> list[Block]:
+    """Levels times verify windows, the same requests each time: steps of many positions from both sides."""
+    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes))
+    workload = Workload("batch", "mixed", stage.num_prompts, stage.isl)
+    return [
+        Block(
+            repeat,
+            arms,
+            tuple(
+                Cell("batch", arm, workload, stage.isl, stage.osl, level, repeat)
+                for turn, level in enumerate(stage.levels)
+                for arm in turned(arms, turn + repeat)
+            ),
+        )
+        for repeat in range(stage.repeats)
+    ]
 
 
 def isl(stage: Isl) -> list[Block]:
@@ -145,6 +253,14 @@ def blocks_of(name: str, stage: Stage) -> list[Block]:
             return window(stage)
         case Isl():
             return isl(stage)
+        case Osl():
+            return osl(stage)
+        case Content():
+            return content(stage)
+        case Acceptance():
+            return acceptance(stage)
+        case Batch():
+            return batch(stage)
         case Concurrency():
             return concurrency(stage)
         case Search():

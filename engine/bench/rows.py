@@ -214,6 +214,7 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         "concurrency": sum(e2e) / duration,
         "truncated": sum(record["finish_reason"] == "length" for record in done),
         **plateau_columns(answer, max_concurrency),
+        **memory_columns(answer, done, tokens_in),
         **timetable_columns(done, answer.get("arrivals_s") or {}),
         "distinct_4gram_share": metrics.distinct_share([record["token_ids"] for record in done]),
         "kv_usage_max": max((step["kv_usage"] for step in steps), default=None),
@@ -255,6 +256,20 @@ def plateau_columns(answer: dict, max_concurrency: int) -> Row:
         return {}
     tokens = sum(step["emitted"] for step in answer["steps"] if begin < step["start_s"] + step["step_ms"] / 1000.0 <= end)
     return {"plateau_output_throughput": tokens / (end - begin), "plateau_share": (end - begin) / answer["duration_s"]}
+
+
+def memory_columns(answer: dict, done: Sequence[dict], tokens_in: int) -> Row:
+    """What the prefix cache gave, what was retracted, and the largest transient use of memory; empty where the engine does not say."""
+    row: Row = {}
+    cached = [record.get("cached_tokens") for record in done]
+    if all(count is not None for count in cached):
+        row["cache_hit_rate"] = sum(cached) / tokens_in if tokens_in else 0.0
+    retracted = [step.get("retracted") for step in answer["steps"]]
+    if retracted and all(count is not None for count in retracted):
+        row["retracted"] = sum(retracted)
+    if answer.get("activation_peak_bytes") is not None:
+        row["activation_peak_bytes"] = answer["activation_peak_bytes"]
+    return row
 
 
 def timetable_columns(done: Sequence[dict], arrivals: dict[str, float]) -> Row:

@@ -219,7 +219,7 @@ class Session:
         record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": arm.label, "lane": arm.lane, "stage": stage}
         begin = time.perf_counter()
         try:
-            info = engine.boot()
+            info = self.booted(engine, arm)
         except EngineFailure as failure:
             engine.stop()
             self.note({**record, "seconds": time.perf_counter() - begin, "info": None, "failed": failure.status})
@@ -232,6 +232,15 @@ class Session:
         self.note({**record, "seconds": engine.boot_s, "info": info})
         self.progress.result(f"booted {arm.label} in {engine.boot_s:.1f} s", self.costs.boot_s)
         return Boot(arm, boot_id, engine)
+
+    def booted(self, engine: EmbeddedBackend, arm: Arm) -> dict:
+        """server_info. Settings that a candidate brings and no boot can serve reject the candidate; the campaign's own end the command."""
+        try:
+            return engine.boot()
+        except ConfigError as error:
+            if not arm.knobs:
+                raise
+            raise EngineFailure("rejected", str(error)) from None
 
     def prompts(self, cell: Cell) -> list[Prompt]:
         return self.held_out.prompts(cell.workload, cell.isl, campaign=self.campaign.name, seed=self.campaign.seed, repeat=cell.repeat)

@@ -14,10 +14,17 @@ class Window:
     contents: tuple[str, ...] = CONTENTS
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     mtp: bool = True
+    lanes: tuple[str, ...] = ()
+    """More lanes beside DSpark and MTP, at `block_size` of each: dflash, lookup."""
     isl: int = 128
     osl: int = 48
     num_prompts: int = 3
     repeats: int = 2
+    modes: tuple[str, ...] = ()
+    """Execution modes that are compared in a stage of their own, eager among them; none: that stage is not measured."""
+    mode_contents: tuple[str, ...] = ("code",)
+    mode_block_sizes: tuple[int, ...] = (1, 3)
+    mode_repeats: int = 2
 
 
 @dataclass(frozen=True)
@@ -45,8 +52,161 @@ class Concurrency:
 
 
 @dataclass(frozen=True)
+class Osl:
+    """Output length, one request at a time; end of text is ignored, so that every request has its length."""
+
+    content: str = "code"
+    block_size: int = 3
+    isl: int = 128
+    ladder: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
+    num_prompts: int = 2
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Content:
+    """Acceptance by content: free-running, and teacher-forced on the true text of the same documents."""
+
+    contents: tuple[str, ...] = CONTENTS
+    random_ids: bool = True
+    block_size: int = 3
+    isl: int = 128
+    osl: int = 48
+    num_prompts: int = 4
+    histories: int = 32
+    """True histories of each content, one round after each."""
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Accept length against temperature, content and how long one looks."""
+
+    temperatures: tuple[float, ...] = (0.0, 0.7, 1.0)
+    contents: tuple[str, ...] = CONTENTS
+    rounds: tuple[int, ...] = (48, 128, 512)
+    """Rounds that a cell aims at."""
+    block_size: int = 3
+    isl: int = 128
+    osl: int = 48
+    max_concurrency: int = 4
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Step latency against the positions of a step: requests in flight times the verify window."""
+
+    block_sizes: tuple[int, ...] = (1, 3, 7)
+    levels: tuple[int, ...] = (1, 4, 16, 32)
+    isl: int = 64
+    osl: int = 24
+    num_prompts: int = 32
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The memory ceiling of each lane, with a hostile probe at every fraction."""
+
+    lanes: tuple[str, ...] = ("plain", "dspark")
+    device_bytes: int = 96 << 20
+    anchor: float = 0.85
+    step: float = 0.01
+    boots: int = 6
+    """Per lane, at most."""
+    isl: int = 1024
+    """Tokens of a hostile prompt: a whole prefill chunk, which is set to it."""
+    osl: int = 4
+    max_concurrency: int = 8
+    """Requests of the one wave; also the cap of these boots."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The prefix cache, off and on, on unique random prompts and on groups that share a system prompt."""
+
+    device_bytes: int = 192 << 20
+    extra_buffer: bool = False
+    gsp_num_groups: int = 2
+    gsp_prompts_per_group: int = 8
+    gsp_system_prompt_len: int = 512
+    gsp_question_len: int = 32
+    gsp_output_len: int = 16
+    max_concurrency: int = 8
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Knobs:
+    """One setting at a time against the base, at the matched load and in a regime in which it can bind."""
+
+    values: tuple[tuple[str, int | float | bool | str], ...] = (
+        ("chunked_prefill_size", 64),
+        ("chunked_prefill_size", 1024),
+        ("cuda_graph_max_bs", 2),
+        ("schedule_conservativeness", 0.6),
+        ("radix_cache", True),
+        ("mamba_ssm_dtype", "bfloat16"),
+    )
+    binding: tuple[tuple[str, tuple[tuple[str, int | float | bool | str], ...]], ...] = (
+        ("chunked_prefill_size", (("load_isl", 1024), ("load_osl", 8), ("load_num_prompts", 8))),
+        ("cuda_graph_max_bs", (("mode", "graph"),)),
+        ("schedule_conservativeness", (("max_total_num_tokens", 512), ("load_concurrency", 8))),
+        ("radix_cache", (("load_isl", 512), ("load_osl", 8))),
+    )
+    """Knob -> settings and load (`load_*`) under which its mechanism has something to do."""
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Factorial:
+    """Request cap times block size under one memory budget, values below and above the default."""
+
+    caps: tuple[int, ...] = (4, 8, 16)
+    block_sizes: tuple[int, ...] = (2, 3, 5)
+    device_bytes: int = 96 << 20
+    max_concurrency: int = 16
+    num_prompts: int = 32
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Variants of the Markov head by content, one request at a time."""
+
+    types: tuple[str, ...] = ("vanilla", "gated", "rnn")
+    contents: tuple[str, ...] = ("arith", "code")
+    isl: int = 128
+    osl: int = 48
+    num_prompts: int = 3
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Every lane with its own best block size at the search's load, then all of them over some levels."""
+
+    block_sizes: tuple[tuple[str, tuple[int, ...]], ...] = (("dspark", (1, 2, 3, 4)), ("dflash", (1, 2, 4)), ("mtp", (1,)), ("lookup", (2, 4)))
+    levels: tuple[int, ...] = (1, 4, 16)
+    num_prompts: int = 16
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The winner and plain decoding up the concurrency curve."""
+
+    levels: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
 class Search:
-    """Base against base, the verify window at one matched load, then base and winner on fresh boots."""
+    """Base against base, the verify window at one matched load, then base and winner on fresh boots.
+
+    The stages that are None are not measured.
+    """
 
     block_size: int = 3
     """The base: lane dspark at this block size."""
@@ -60,6 +220,13 @@ class Search:
     passes: int = 2
     window_repeats: int = 2
     confirm_pairs: int = 3
+    memory: Memory | None = None
+    cache: Cache | None = None
+    knobs: Knobs | None = None
+    factorial: Factorial | None = None
+    heads: Heads | None = None
+    lanes: Lanes | None = None
+    curve: Curve | None = None
 
 
 @dataclass(frozen=True)
@@ -104,24 +271,98 @@ class Kernels:
     """sm_90, sm_100, gfx942, gfx950; empty: all."""
 
 
-Stage = Window | Isl | Concurrency | Search | Gate | Kernels
+@dataclass(frozen=True)
+class VerifyCost:
+    """T_verify(k), T_decode, T_draft and the rest on one clock, by mode and model size, with block timers beside them."""
+
+    models: tuple[str, ...] = ("trained",)
+    modes: tuple[str, ...] = ("eager",)
+    widths: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7, 8)
+    batches: tuple[int, ...] = (1, 4)
+    context: int = 128
+    repeats: int = 5
+    inner: int = 3
+    block_size: int = 3
+
+
+Stage = Window | Isl | Osl | Concurrency | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels
 STAGES: dict[str, type[Stage]] = {
     "search": Search,
     "window": Window,
     "isl": Isl,
+    "osl": Osl,
     "concurrency": Concurrency,
+    "content": Content,
+    "acceptance": Acceptance,
+    "batch": Batch,
+    "verify_cost": VerifyCost,
     "gate": Gate,
     "kernels": Kernels,
 }
-SWEEPS = ("window", "isl", "concurrency")
+SWEEPS = ("window", "isl", "osl", "concurrency", "content", "acceptance", "batch", "verify_cost")
+PARTS: dict[str, type] = {
+    "memory": Memory,
+    "cache": Cache,
+    "knobs": Knobs,
+    "factorial": Factorial,
+    "heads": Heads,
+    "lanes": Lanes,
+    "curve": Curve,
+}
+"""Stages of the search that a campaign may leave out, by their key."""
 
 SMOKE: dict[str, Stage] = {
     "search": Search(
-        block_sizes=(1, 3), osl=8, isl=32, num_prompts=4, max_concurrency=2, aa_pairs=2, passes=1, window_repeats=2, confirm_pairs=2
+        block_sizes=(1, 3),
+        osl=8,
+        isl=32,
+        num_prompts=4,
+        max_concurrency=2,
+        aa_pairs=2,
+        passes=1,
+        window_repeats=2,
+        confirm_pairs=2,
+        memory=Memory(lanes=("plain",), isl=256, max_concurrency=2, boots=2),
+        cache=Cache(gsp_prompts_per_group=2, gsp_system_prompt_len=64, gsp_question_len=16, gsp_output_len=4, max_concurrency=2, repeats=1),
     ),
     "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1),
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
+    "osl": Osl(ladder=(8, 16), isl=32, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
+    "content": Content(contents=("arith", "code"), random_ids=False, isl=32, osl=12, num_prompts=1, histories=4, repeats=1),
+    "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
+    "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
+    "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=2, inner=1),
     "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, max_tokens=48, text_tokens=12, max_concurrency=12),
     "kernels": Kernels(operators=("greedy_accept", "l2_norm")),
+}
+FULL: dict[str, Stage] = {
+    "search": Search(
+        aa_pairs=6,
+        window_repeats=4,
+        confirm_pairs=6,
+        mtp=True,
+        memory=Memory(boots=8),
+        cache=Cache(extra_buffer=True, gsp_num_groups=4, repeats=4),
+        knobs=Knobs(repeats=3),
+        factorial=Factorial(),
+        heads=Heads(contents=CONTENTS, repeats=3),
+        lanes=Lanes(),
+        curve=Curve(),
+    ),
+    "window": Window(
+        num_prompts=4, repeats=5, lanes=("dflash", "lookup"), modes=("eager", "graph", "fused"), mode_contents=("arith", "code"),
+        mode_block_sizes=(1, 2, 3, 5, 7), mode_repeats=3,
+    ),
+    "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, repeats=4),
+    "osl": Osl(ladder=(16, 32, 64, 128, 256, 512, 1024), num_prompts=3, repeats=3),
+    "concurrency": Concurrency(repeats=4),
+    "content": Content(repeats=3),
+    "acceptance": Acceptance(),
+    "batch": Batch(block_sizes=(1, 2, 3, 5, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),
+    "verify_cost": VerifyCost(
+        models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16)
+    ),
+    "gate": Gate(problems=200, sampled_problems=60, repeats=8, texts=16, block_sizes=(3, 2), lanes=("mtp",), sampled_margin=0.05),
+    "kernels": Kernels(),
 }

@@ -152,6 +152,8 @@ class FakeEngine:
         return {
             "lane": self.config.lane,
             "max_total_num_tokens": 1024,
+            "available_mem_bytes": 1000 if self.config.device_memory else None,
+            "activation_peak_bytes": 700 if self.config.device_memory else None,
             "state_slots": 8,
             "effective_max_running_requests": 8,
             "state_bytes_per_slot": 4096,

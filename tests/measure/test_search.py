@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from engine import csvio, search
-from engine.bench import plans
+from engine.bench import plans, verdicts
 from engine.bench.stages import Search
 
 
@@ -41,8 +41,8 @@ TPOT = {"base": 4.0, "plain": 5.0, "dspark-g1": 4.4, "dspark-g2": 3.6, "dspark-g
 
 
 def test_candidates_are_judged_in_time_per_token() -> None:
-    verdicts, spread = search.judge(cell_rows(STAGE, TPOT, 0.005), STAGE, [0.006, -0.008, 0.005, -0.003])
-    by_label = {verdict.arm.label: verdict for verdict in verdicts}
+    found, spread = search.judge(cell_rows(STAGE, TPOT, 0.005), STAGE, [0.006, -0.008, 0.005, -0.003])
+    by_label = {verdict.arm.label: verdict for verdict in found}
     assert {label: verdict.comparison.verdict for label, verdict in by_label.items()} == {
         "plain": "worse",
         "dspark-g1": "worse",
@@ -55,14 +55,14 @@ def test_candidates_are_judged_in_time_per_token() -> None:
 
 
 def test_a_steady_drift_cancels() -> None:
-    for label, values in search.against_base(cell_rows(STAGE, TPOT)).items():
+    for label, values in verdicts.against_base(cell_rows(STAGE, TPOT)).items():
         assert values == pytest.approx([math.log(4.0 / TPOT[label])] * 3, abs=1e-9)
 
 
 def test_a_candidate_that_never_finished_has_no_verdict() -> None:
     rows = [row | {"status": "crash"} if row["label"] == "plain" else row for row in cell_rows(STAGE, TPOT)]
-    verdicts, _ = search.judge(rows, STAGE, [0.0, 0.01])
-    assert "plain" not in {verdict.arm.label for verdict in verdicts}
+    found, _ = search.judge(rows, STAGE, [0.0, 0.01])
+    assert "plain" not in {verdict.arm.label for verdict in found}
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.bench.multiplicity import false_alarms, holm, wilson
+
+
+def test_holm_on_a_known_family() -> None:
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_holm_never_lowers_a_p_and_keeps_their_order(values: list[float]) -> None:
+    adjusted = holm(values)
+    assert all(value <= one <= 1 for value, one in zip(values, adjusted, strict=True))
+    ranked = sorted(range(len(values)), key=lambda i: values[i])
+    assert all(adjusted[a] <= adjusted[b] for a, b in zip(ranked, ranked[1:], strict=False))
+
+
+@given(st.integers(1, 500), st.data())
+def test_wilson_contains_the_share(n: int, data) -> None:
+    hits = data.draw(st.integers(0, n))
+    lo, hi = wilson(hits, n)
+    assert 0 <= lo <= hits / n <= hi <= 1
+
+
+def test_enough_comparisons_from_four_pairs_and_few_alarms() -> None:
+    draw = random.Random(4)
+    found = false_alarms([draw.gauss(0, 0.02) for _ in range(4)], (2, 3))
+    assert found.comparisons >= 40 and found.pairs == 4
+    assert found.lo <= found.rate <= found.hi < 0.5
+
+
+def test_one_pair_says_nothing() -> None:
+    assert false_alarms([0.01], (2,)) is None
+
+
+def test_a_machine_with_two_speeds_raises_no_alarm_that_the_spread_does_not_show() -> None:
+    assert false_alarms([0.5, -0.5, 0.5, -0.5], (2, 3)).rate < 0.35
