@@ -1,18 +1,20 @@
-"""Measure one sweep of a campaign: block size by content, input length, or requests in flight.
+"""Measure one sweep of a campaign.
 
-Writes sweep_X.csv, requests_X.csv, steps_X.csv (and trace.csv from `window`) with a manifest beside each; all files appear
-together, or none does.
+Writes sweep_X.csv, requests_X.csv, steps_X.csv (and trace.csv from `window`; verify_cost has no requests) with a manifest beside
+each; all files appear together, or none does.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 
-from engine.bench import plans
+from engine.bench import cost_sweep, plans
+from engine.bench.campaign import Campaign
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
-from engine.bench.estimate import total_s
+from engine.bench.estimate import minutes, total_s
 from engine.bench.progress import Progress
 from engine.bench.stages import SWEEPS
 
@@ -21,6 +23,8 @@ PROGRAM = "engine.sweep"
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
+    if args.sweep == "verify_cost":
+        return verify_cost(campaign, args, argv)
     blocks = plans.framed(plans.blocks_of(args.sweep, campaign.stage(args.sweep)))
     if args.dry_run:
         dry_run(f"{PROGRAM} --sweep {args.sweep}", campaign, blocks, args.json)
@@ -36,13 +40,38 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     return 0
 
 
+def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str]) -> int:
+    """The one sweep without requests: forwards of the target and parts of a step, timed in one process."""
+    stage = campaign.stage("verify_cost")
+    if args.dry_run:
+        variants = len(stage.models) * len(stage.modes)
+        cells = variants * len(stage.widths) * len(stage.batches)
+        seconds = cost_sweep.estimate_s(stage)
+        if args.json:
+            print(json.dumps({"command": f"{PROGRAM} --sweep verify_cost", "cells": cells, "boots": 2, "estimated_minutes": round(seconds / 60, 2)}))
+        else:
+            print(f"{PROGRAM} --sweep verify_cost, preset {campaign.preset}: {variants} variants, {cells} cells, about {minutes(seconds)} on one thread")
+        return 0
+    with Progress(f"sweep verify_cost of campaign {campaign.name}", cost_sweep.estimate_s(stage), args.log, args.quiet) as progress:
+        run = Run.start(campaign, "verify_cost", argv, args, progress)
+        run.session.run([plans.sentinel("start")])
+        rows = cost_sweep.measure(run.session, stage)
+        files = run.publish(args.out, {"sweep_verify_cost.csv": ("verify_cost", rows)}, {})
+        closing(run, files, args.json)
+    return 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = flags(
         f"python -m {PROGRAM}", "Measure one sweep of a campaign. Times are wall-clock; units stand in the column names of the CSVs."
     )
     parser.add_argument(
-        "--sweep", required=True, choices=SWEEPS, help="window: block size by content; isl: input length; concurrency: requests in flight"
+        "--sweep",
+        required=True,
+        choices=SWEEPS,
+        help="window: block size by content; isl, osl: input and output length; concurrency: requests in flight; content: acceptance by text;"
+        " acceptance: by temperature and rounds; batch: step latency by positions; verify_cost: the target's forward by window width",
     )
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)

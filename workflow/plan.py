@@ -46,7 +46,12 @@ STAGES = (
     Stage("search", "search", "engine.search", ("search.csv", "requests_search.csv", "steps_search.csv", "noise.csv")),
     sweep("window", "trace.csv"),
     sweep("isl"),
+    sweep("osl"),
     sweep("concurrency"),
+    sweep("content"),
+    sweep("acceptance"),
+    sweep("batch"),
+    Stage("verify_cost", "sweep_verify_cost", "engine.sweep --sweep verify_cost", ("sweep_verify_cost.csv",)),
     # a gate that fails is a finding for the page, not an error of the build
     Stage("gate", "gate", "engine.gate --report-only", ("gate.csv",)),
     Stage("kernels", "kernels", "engine.kernel_facts", ("kernels.csv", "predicates.csv")),

@@ -10,8 +10,7 @@ import jsonschema
 import yaml
 
 from engine.bench import plans
-from engine.bench.plans import acceptance_prompts
-from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Acceptance, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
+from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
@@ -175,8 +174,6 @@ def cross_check(path: Path, name: str, stage: Stage) -> None:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
         raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
-    if isinstance(stage, Acceptance) and min(acceptance_prompts(stage, rounds) for rounds in stage.rounds) < stage.max_concurrency:
-        raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight are more prompts than {min(stage.rounds)} rounds need")
     if isinstance(stage, Search):
         for knob, _ in stage.knobs.values if stage.knobs else ():
             if knob not in EngineConfig.__dataclass_fields__:

@@ -282,7 +282,6 @@ class VerifyCost:
     context: int = 128
     repeats: int = 5
     inner: int = 3
-    block_size: int = 3
 
 
 Stage = Window | Isl | Osl | Concurrency | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels

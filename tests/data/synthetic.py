@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
 from workflow.derive.facts.kernels import SHOWN, TARGETS
 
@@ -582,6 +583,7 @@ def write_campaign(out: Path, physics: Physics = Physics(), plan: Plan = Plan(),
     campaign.build()
     campaign.write(out)
     write_gate(out, name)
+    write_verify_cost(out, name)
     return out
 
 

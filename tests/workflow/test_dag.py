@@ -14,7 +14,7 @@ from tests.workflow.conftest import ROOT, Copy, copy_repository
 from workflow.plan import CAMPAIGNS
 
 pytestmark = pytest.mark.slow
-MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "gate", "kernels"}
+MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "sweep_verify_cost", "gate", "kernels"}
 CHEAP = {"derive", "figures", "page"}
 
 
@@ -30,7 +30,7 @@ def edited(path: Path, more: str) -> Iterator[None]:
 
 
 def test_a_fresh_clone_measures_everything_once(built: Copy):
-    assert sorted(built.measured()) == ["concurrency", "gate", "isl", "kernels", "search", "window"]
+    assert sorted(built.measured()) == ["concurrency", "gate", "isl", "kernels", "search", "verify_cost", "window"]
 
 
 def test_a_second_run_does_nothing(built: Copy):

@@ -245,7 +245,7 @@ def check_name(path: Path, table: Table, manifest: dict, name: str) -> None:
 def check_embedded(path: Path, table: Table, tables: dict[str, Table]) -> None:
     """The embedded engine writes more columns than a foreign server can: refuse a file of it that lost one."""
     points = tables.get(file_name("points", family_of(table.file)))
-    if points is None or "embedded" not in points.columns["backend"]:
+    if points is None or "embedded" not in points.columns.get("backend", ()):
         return
     for name in schema.schema(table.kind).get("required_embedded", ()):
         if name not in table.columns:

@@ -22,8 +22,8 @@ from pathlib import Path
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
-KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "kernels", "predicates", "figures", "external", "published")
-OWN_NAMES = {"claims": "published"}
+KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "verify_cost", "kernels", "predicates", "figures", "external", "published")
+OWN_NAMES = {"claims": "published", "sweep_verify_cost": "verify_cost"}
 """Files that are not called by the kind of their rows."""
 NAMED_BY = {"points": "run_id", "figures": "id", "external": "id", "published": "id"}
 """Column that names a row, by kind; names are unique in a file."""

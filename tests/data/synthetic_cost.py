@@ -1,0 +1,80 @@
+"""The verify-cost sweep of the synthetic campaign: a forward that costs a fixed part and a part a position."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from engine import csvio
+
+MODES = {"eager": (3.9, 0.28), "fused": (0.45, 0.40)}
+"""Mode -> (ms of a forward of one position, ms a further position)."""
+WEIGHTS_BYTES = 14_600_000
+READ_GB_S = 20.0
+
+
+def cost_row(number: int, campaign: str, mode: str, quantity: str, batch: int, width: int, ms: float, lane: str | None = None, ratio: float | None = None) -> dict:
+    verify = quantity == "verify"
+    return {
+        "run_id": f"verify_cost-{number:04d}",
+        "campaign": campaign,
+        "host": "synthetic",
+        "device": "synthetic",
+        "threads": 1,
+        "code": "0" * 12,
+        "model": "trained",
+        "mode": mode,
+        "fused_verify": "shared" if mode == "fused" else None,
+        "quantity": quantity,
+        "lane": lane,
+        "instrument": "off",
+        "batch": batch,
+        "width": width,
+        "context": 128,
+        "samples": 3,
+        "min_ms": ms,
+        "median_ms": ms * 1.03,
+        "max_ms": ms * 1.1,
+        "block_sum_ms": ms * 0.9 if verify and mode == "eager" else None,
+        "block_ms": f"attention={ms * 0.2:.4f};kda={ms * 0.3:.4f};linear={ms * 0.4:.4f}" if verify and mode == "eager" else None,
+        "parameters": 8_350_000,
+        "weights_bytes": WEIGHTS_BYTES,
+        "bytes_read": WEIGHTS_BYTES,
+        "experts_touched": None,
+        "read_gb_s": READ_GB_S,
+        "bound_ms": 1e3 * WEIGHTS_BYTES / (READ_GB_S * 1e9),
+        "ratio": ratio,
+        "isa": None,
+        "padded": 0,
+    }
+
+
+def write_verify_cost(out: Path, campaign: str) -> None:
+    """sweep_verify_cost.csv and its manifest, with the machine and the code of the folder's other manifests."""
+    rows: list[dict] = []
+
+    def add(*cell, **more) -> None:
+        rows.append(cost_row(len(rows), campaign, *cell, **more))
+
+    for mode, (fixed, growth) in MODES.items():
+        for batch in (1, 4):
+            one = fixed * (1 + 0.1 * (batch - 1))
+            for width in range(1, 9):
+                ms = one + growth * (width - 1) * batch**0.5
+                add(mode, "verify", batch, width, ms, ratio=ms / one)
+            parts = {"plain": {"decode": one, "commit": 0.05, "other": 0.2}, "dspark": {"draft": 0.9, "commit": 0.1, "other": 0.25}}
+            for lane, named in parts.items():
+                width = 1 if lane == "plain" else 4
+                for quantity, ms in named.items():
+                    add(mode, quantity, batch, width, ms, lane=lane)
+                verify = one + growth * (width - 1) * batch**0.5
+                add(mode, "step", batch, width, sum(named.values()) + (verify if lane == "dspark" else 0.0), lane=lane)
+    content = csvio.render("verify_cost", rows, "sweep_verify_cost.csv")
+    (out / "sweep_verify_cost.csv").write_bytes(content)
+    about = json.loads((out / "sweep_window.manifest.json").read_text("utf8"))
+    about.pop("lossless", None)
+    sha = hashlib.sha256(content).hexdigest()
+    about |= {"file": "sweep_verify_cost.csv", "kind": "verify_cost", "rows": len(rows), "sha256": sha}
+    about["command"] = "python -m tests.data.synthetic # verify_cost"
+    (out / "sweep_verify_cost.manifest.json").write_text(json.dumps(about, indent=1), "utf8")
