@@ -324,7 +324,9 @@ SMOKE: dict[str, Stage] = {
         memory=Memory(lanes=("plain",), isl=256, max_concurrency=2, boots=2),
         cache=Cache(gsp_prompts_per_group=2, gsp_system_prompt_len=64, gsp_question_len=16, gsp_output_len=4, max_concurrency=2, repeats=1),
     ),
-    "window": Window(contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1),
+    "window": Window(
+        contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1, modes=("eager", "graph"), mode_block_sizes=(1,), mode_repeats=1
+    ),
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "osl": Osl(ladder=(8, 16), isl=32, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),

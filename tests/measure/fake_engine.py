@@ -28,6 +28,8 @@ class FakeEngine:
         self.steps = 0
         self.fail("boot", lambda: os._exit(3))
         self.fail("config", lambda: self.refuse_config())
+        if self.asked("no-cache") and config.radix_cache and config.device_memory:
+            raise ConfigError("--radix-cache: this stand-in has none")
 
     def asked(self, kind: str) -> bool:
         fault, _, lane = os.environ.get("FAKE_FAULT", "").partition(":")

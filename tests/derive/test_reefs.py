@@ -1,0 +1,151 @@
+"""Every reef detector finds its reef, and a clean campaign has no blocking one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.data.synthetic import write_campaign
+from workflow.cli import main
+from workflow.derive import reefs
+from workflow.derive.load import load
+from workflow.derive.reefs.evidence import Evidence
+
+POINT = {
+    "file": "sweep_x.csv", "line": 2, "run_id": "x-0", "stage": "x", "label": "dspark-g3", "lane": "dspark", "dataset": "heldout", "content": "code",
+    "status": "ok", "temperature": 0.0, "accept_rule": None, "ignore_eos": "off", "host": "h", "threads": 1.0, "isl": 64.0, "osl": 24.0,
+    "num_prompts": 100.0, "max_concurrency": 1.0, "concurrency": 1.0, "request_rate": "inf", "completed": 100.0, "failed": 0.0,
+    "total_input_tokens": 6400.0, "total_output_tokens": 2000.0, "duration_s": 10.0, "output_throughput": 200.0, "request_throughput": 10.0,
+    "mean_e2e_ms": 100.0, "mean_ttft_ms": 20.0, "mean_tpot_ms": 4.0, "mean_itl_ms": 4.2, "block_size": 3.0, "rounds": 1000.0, "drafted": 3000.0,
+    "accepted": 1000.0, "accept_length": 2.0, "decode_throughput": 250.0, "decode_tokens": 1900.0, "steps": 950.0, "step_ms": 7.9, "between_ms": 0.1,
+    "distinct_4gram_share": 0.9,
+}  # fmt: skip
+REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0}
+
+
+class Rows(Evidence):
+    """Evidence made of given rows."""
+
+    def __init__(self, points=(), requests=(), noise=(), manifests=None):
+        object.__setattr__(self, "campaign", None)
+        self.__dict__.update(points=[{**POINT, **one} for one in points], requests=[{**REQUEST, **one} for one in requests], noise=list(noise), given=manifests or {})
+
+    @property
+    def manifests(self):
+        return self.given
+
+
+def many(count: int, **values) -> list[dict]:
+    return [{"line": 2 + i, **values} for i in range(count)]
+
+
+def search_manifest(**section) -> dict:
+    return {"search.csv": {"search": section}}
+
+
+SENTINELS = [{"stage": "sentinel", "file": "search.csv", "lane": "plain", "step_ms": 4.0}, {"stage": "sentinel", "file": "search.csv", "lane": "plain", "step_ms": 5.0}]
+CASES = {
+    "R1-warm-cache": Rows([{"cache_hit_rate": 0.5}]),
+    "R2-shared-prefix": Rows([{}], [{}, {}]),
+    "R3-client-queue": Rows([{"request_rate": 4.0}]),
+    "R4-burst": Rows([{"request_rate": 4.0, "mean_client_queue_ms": 1.0}], [{"queued_s": float(at)} for at in (0, 0, 0, 0, 5, 5, 5, 5, 60)]),
+    "R5-queueing": Rows([{}, {"max_concurrency": 8.0, "mean_ttft_ms": 90.0}]),
+    "R6-start-burst": Rows([{"max_concurrency": 4.0}], [{"queued_s": float(i), "ttft_ms": 100.0 if i < 4 else 10.0} for i in range(12)]),
+    "R7-ramp": Rows([{"max_concurrency": 8.0, "concurrency": 4.0}]),
+    "R8-few-prompts": Rows([{"num_prompts": 4.0, "max_concurrency": 8.0}]),
+    "R8-few-waves": Rows([{"num_prompts": 16.0, "max_concurrency": 8.0}]),
+    "R9-slow-client": Rows([{"client_lag_ms": 50.0}]),
+    "R11-chunked-itl": Rows([{"mean_itl_ms": 8.0}]),
+    "R12-halved-itl": Rows([{"mean_itl_ms": 2.0}]),
+    "R16-constant-acceptance": Rows([{"content": name} for name in ("en", "zh", "code")]),
+    "R17-short-sample": Rows([{"rounds": 48.0, "accepted": 48.0}]),
+    "R18-counters": Rows([{"accept_length": 2.4}]),
+    "R23-random-ids": Rows([{"dataset": "random-ids"}]),
+    "R24-loops": Rows([{"distinct_4gram_share": 0.2}]),
+    "R25-output-length": Rows([{"ignore_eos": "on"}]),
+    "R25-ignored-end": Rows([{"ignore_eos": "on"}]),
+    "R26-one-token": Rows([{"total_output_tokens": 100.0}]),
+    "R27-input-length": Rows([{"total_input_tokens": 5800.0}]),
+    "R29-temperature": Rows([{"temperature": None}]),
+    "R30-mixed-rules": Rows([{"temperature": 1.0, "accept_rule": rule} for rule in ("chain", "coupled")]),
+    "R31-dead-speculation": Rows([{"accepted": 0.0, "accept_length": 1.0}]),
+    "R32-not-lossless": Rows(manifests={"sweep_x.csv": {"lossless": {"compared": 4, "equal": 3, "differing": ["a"]}}}),
+    "R33-failures": Rows([{"failed": 5.0}]),
+    "R34-mixed-code": Rows(manifests={"a.csv": {"code": "1"}, "b.csv": {"code": "2"}}),
+    "R34-mixed-machines": Rows([{}, {"threads": 2.0}]),
+    "R35-thin-tail": Rows([{"p99_e2e_ms": 200.0, "completed": 12.0}]),
+    "R37-cold-start": Rows([{}], [{"ttft_ms": 90.0}, {"ttft_ms": 10.0}, {"ttft_ms": 11.0}]),
+    "R37-spread": Rows([{"step_ms": 4.0}, {"step_ms": 6.0}]),
+    "R38-drift": Rows(SENTINELS),
+    "R39-drift-over-gain": Rows(SENTINELS, manifests=search_manifest(confirm={"verdict": "better", "ratio": 1.1, "lo": 0.99})),
+    "R40-boot-is-no-proof": Rows(manifests=search_manifest(memory={"plain": {"fraction": 0.9, "bounded": True}})),
+    "R40-open-ceiling": Rows(
+        [{"stage": "memory", "lane": "plain", "mem_fraction_static": 0.9}], manifests=search_manifest(memory={"plain": {"fraction": 0.9, "bounded": False}})
+    ),
+    "R41-recomputed": Rows([{"output_throughput": 250.0}]),
+    "R43-unlimited": Rows([{"max_concurrency": None}]),
+    "R44-little": Rows([{"concurrency": 0.8}]),
+    "R45-step-identity": Rows([{"step_ms": 5.0}]),
+    "R46-two-rulers": Rows([{"lane": "plain", "step_ms": 4.5, "between_ms": 0.0}]),
+    "R48-cut-stream": Rows(requests=[{"finish_reason": None, "osl": 1.0}]),
+    "R49-sampling-not-speed": Rows([{}, {"decode_throughput": 300.0, "accept_length": 2.4, "accepted": 1400.0}]),
+    "R50-stolen-time": Rows([{"steal_share": 0.1}]),
+    "R51-moved-machine": Rows([{"probe_copy_before_ms": 2.0, "probe_copy_after_ms": 3.0}]),
+    "R52-gate": Rows(manifests={"gate.csv": {"gate": {"controls": {"broken_fails": False, "off_off_lossless": True}}}}),
+}
+
+
+@pytest.mark.parametrize("reef", reefs.REEFS, ids=lambda reef: reef.name)
+def test_each_detector_finds_its_reef(reef):
+    found = list(reef.findings(CASES[reef.name]))
+    assert found, "the detector overlooks its own case"
+    one = found[0]
+    assert one.severity == reef.severity and one.where and one.evidence and one.advice.endswith(".") and one.count >= 1
+
+
+@pytest.mark.parametrize("reef", reefs.REEFS, ids=lambda reef: reef.name)
+def test_no_detector_cries_at_a_sound_row(reef):
+    sound = [{"line": 2}, {"line": 3, "lane": "plain", "label": "plain", "step_ms": 3.9, "decode_throughput": 250.0, "rounds": None, "accept_length": None}]
+    requests = [{"prompt_id": f"p{i}", "ttft_ms": 10.0, "queued_s": float(i)} for i in range(5)]
+    assert list(reef.findings(Rows(sound, requests))) == []
+
+
+def test_names_are_documented_and_severities_known():
+    assert len({reef.name for reef in reefs.REEFS}) == len(reefs.REEFS) == len(CASES)
+    assert all(reef.title.endswith(".") and reef.advice for reef in reefs.REEFS)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return write_campaign(tmp_path_factory.mktemp("campaign") / "synthetic")
+
+
+def test_the_command_reports_and_exits(folder: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["reefs", str(folder), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["counts"].get("blocking", 0) == 0 and found["findings"] and found["detectors"] == len(reefs.REEFS)
+    assert main(["reefs", str(folder), "--strict"]) == 1
+    assert main(["reefs", "--list"]) == 0
+    assert main(["reefs", "no-such-campaign"]) == 2
+    assert main(["reefs"]) == 2
+
+
+def test_a_blocking_finding_ends_in_one(folder: Path, capsys: pytest.CaptureFixture[str]):
+    path = folder / "sweep_isl.manifest.json"
+    before = path.read_text("utf8")
+    about = json.loads(before)
+    about["lossless"] = {"compared": 10, "equal": 9, "differing": ["code-1@96 dspark-g3 x1"]}
+    path.write_text(json.dumps(about), "utf8")
+    try:
+        assert main(["reefs", str(folder)]) == 1
+    finally:
+        path.write_text(before, "utf8")
+    assert "R32-not-lossless" in capsys.readouterr().out
+
+
+def test_findings_come_from_the_gravest_down(folder: Path):
+    found = reefs.findings(load(folder))
+    order = [reefs.SEVERITIES.index(one.severity) for one in found]
+    assert order == sorted(order)

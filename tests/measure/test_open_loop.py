@@ -1,0 +1,122 @@
+"""The open loop and the workloads that are not plain held-out text."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from engine.bench.arrivals import poisson
+from engine.bench.client import open_loop
+from engine.bench.datasets import NONCE_TOKENS, with_nonce
+from engine.bench.rows import plateau_columns, timetable_columns
+from engine.bench.workloads import Workload
+from engine.config import ConfigError, EngineConfig, SamplingParams
+from engine.types import Request
+from tests.measure.fake_engine import FakeEngine
+from tests.measure.test_workloads import draw, text  # noqa: F401 a fixture
+
+
+def test_arrivals_are_a_fixed_poisson_stream() -> None:
+    due = poisson(4.0, 4000, key=7)
+    gaps = [b - a for a, b in zip([0.0, *due], due, strict=False)]
+    assert due == poisson(4.0, 4000, key=7) and due != poisson(4.0, 4000, key=8)
+    assert fmean(gaps) == pytest.approx(0.25, rel=0.06)
+    assert fmean((gap - 0.25) ** 2 for gap in gaps) == pytest.approx(0.0625, rel=0.2)
+    assert poisson(math.inf, 3, key=1) == [0.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match="above 0"):
+        poisson(0.0, 3, key=1)
+
+
+def requests(count: int) -> list[Request]:
+    return [Request(f"r{i}", (1, 10 + i), SamplingParams(max_tokens=4)) for i in range(count)]
+
+
+def test_nothing_is_sent_before_it_is_due_and_nothing_is_lost() -> None:
+    due = [0.05, 0.0, 0.02]
+    result = open_loop(FakeEngine(EngineConfig(lane="plain")), requests(3), due, max_concurrency=8)
+    sent = {record.request_id: record.queued_s - result.start_s for record in result.requests}
+    assert set(sent) == {"r0", "r1", "r2"}
+    for number, at in enumerate(due):
+        assert sent[f"r{number}"] >= at
+        assert result.arrivals[f"r{number}"] == pytest.approx(result.start_s + at)
+    with pytest.raises(ValueError, match="3 requests need as many due times"):
+        open_loop(FakeEngine(EngineConfig(lane="plain")), requests(3), [0.0], 1)
+
+
+def test_a_request_held_back_by_the_cap_waits_in_the_client() -> None:
+    result = open_loop(FakeEngine(EngineConfig(lane="plain")), requests(6), [0.0] * 6, max_concurrency=1)
+    records = [
+        {"request_id": record.request_id, "queued_s": record.queued_s - result.start_s, "end_s": record.end_s - result.start_s}
+        for record in result.requests
+    ]
+    columns = timetable_columns(records, dict.fromkeys(result.arrivals, 0.0))
+    assert columns["client_lag_ms"] == pytest.approx(1000 * max(one["queued_s"] for one in records))
+    assert columns["mean_scheduled_latency_ms"] >= columns["mean_client_queue_ms"] > 0
+    assert timetable_columns(records, {}) == {}
+
+
+def test_the_plateau_leaves_ramp_and_drain_out() -> None:
+    moments = [(0.0, 8.0), (1.0, 9.0), (2.0, 10.0)]
+    answer = {
+        "duration_s": 10.0,
+        "requests": [{"queued_s": a, "end_s": b} for a, b in moments],
+        "steps": [{"start_s": i, "step_ms": 0.0, "emitted": 3 if 2 <= i < 8 else 1} for i in range(10)],
+    }
+    found = plateau_columns(answer, 3)
+    assert found["plateau_share"] == pytest.approx(0.6)
+    assert found["plateau_output_throughput"] == pytest.approx((5 * 3 + 1) / 6)
+    assert plateau_columns(answer, 9) == {}
+
+
+def test_random_ids_are_declared_and_the_same_for_every_arm(text) -> None:  # noqa: F811
+    workload = Workload("cache", "random-ids", 4, 64, dataset="random-ids")
+    prompts = draw(text, workload, 64)
+    assert prompts == draw(text, workload, 64) and prompts != draw(text, workload, 64, repeat=1)
+    assert {prompt.content for prompt in prompts} == {"random-ids"} and all(len(prompt.ids) == 64 for prompt in prompts)
+    assert len({prompt.ids[:8] for prompt in prompts}) == 4, "no two share a prefix"
+    assert all(4 <= one < 4096 for prompt in prompts for one in prompt.ids[1:])
+
+
+def test_groups_share_their_system_prompt_and_nothing_else(text) -> None:  # noqa: F811
+    workload = Workload("cache", "code", 6, 40, dataset="shared-prefix", gsp_num_groups=2, gsp_system_prompt_len=24)
+    prompts = draw(text, workload, 40)
+    heads = [prompt.ids[:24] for prompt in prompts]
+    assert len(prompts) == 6 and sorted(heads.count(head) for head in set(heads)) == [3, 3]
+    assert len({prompt.ids for prompt in prompts}) == 6 and all(len(prompt.ids) == 40 for prompt in prompts)
+    with pytest.raises(ConfigError, match="gsp_num_groups that divides num_prompts"):
+        draw(text, Workload("cache", "code", 5, 40, dataset="shared-prefix", gsp_num_groups=2, gsp_system_prompt_len=24), 40)
+
+
+def test_histories_grow_along_one_document(text) -> None:  # noqa: F811
+    prompts = draw(text, Workload("content", "code", 16, 200, dataset="histories", stride=3), 64)
+    for one, other in zip(prompts, prompts[1:], strict=False):
+        assert other.ids[1:-3] == one.ids[4:], "three true tokens further on"
+
+
+def test_lengths_are_exact_or_ranged(text) -> None:  # noqa: F811
+    ranged = draw(text, Workload("w", "code", 4, 128, range_ratio=0.25), 128)
+    lengths = [len(prompt.ids) for prompt in ranged]
+    assert all(32 <= length <= 128 for length in lengths) and len(set(lengths)) > 1
+    assert lengths == [len(prompt.ids) for prompt in draw(text, Workload("w", "code", 4, 128, range_ratio=0.25), 128)]
+
+
+def test_fixed_prompts_come_from_their_file(text, tmp_path: Path) -> None:  # noqa: F811
+    path = tmp_path / "prompts.txt"
+    path.write_text("1 5\n---\n2 7\n")
+    prompts = draw(text, Workload("w", "mixed", 3, 64, dataset="fixed", file=str(path)), 64)
+    assert [len(prompt.ids) for prompt in prompts] == [6, 8, 6] and prompts[0].ids == prompts[2].ids
+    path.write_text("1 5\n---\n\n")
+    with pytest.raises(ConfigError, match="prompt 2 is empty"):
+        draw(text, Workload("w", "mixed", 1, 64, dataset="fixed", file=str(path)), 64)
+    with pytest.raises(ConfigError, match="No such file"):
+        draw(text, Workload("w", "mixed", 1, 64, dataset="fixed", file=str(tmp_path / "none")), 64)
+    with pytest.raises(ConfigError, match="does not exist; there are: heldout"):
+        draw(text, Workload("w", "mixed", 1, 64, dataset="sharegpt"), 64)
+
+
+def test_a_nonce_has_a_fixed_length_and_keeps_the_first_token() -> None:
+    one, other = (with_nonce((1, 50, 51), key, 4096, 1) for key in ("a", "b"))
+    assert len(one) == len(other) == 3 + NONCE_TOKENS and one[0] == 1 and one[-2:] == (50, 51) and one[1] != other[1]

@@ -1,0 +1,191 @@
+"""The search's optional stages: their plans, what their rows decide, and one run of all of them on the stand-in engine."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from engine import csvio, search, sweep
+from engine.bench import plans_search, search_parts
+from engine.bench.binding import could_bind
+from engine.bench.cells import dspark
+from engine.bench.cost import Cost
+from engine.bench.ledger import grid, ledger
+from engine.bench.stages import FULL, Cache, Curve, Factorial, Knobs, Lanes, Search
+from tests.measure.conftest import SIZES
+
+STAGE: Search = FULL["search"]
+
+
+def test_arms_of_a_block_differ_and_numbers_never_meet() -> None:
+    blocks = [block for name in search.planned(STAGE).values() for block in name]
+    numbers = [block.number for block in blocks]
+    assert len(set(numbers)) == len(numbers)
+    for block in blocks:
+        labels = [arm.label for arm in block.arms]
+        assert len(set(labels)) == len(labels)
+        assert {cell.arm.label for cell in block.cells} == set(labels)
+
+
+def test_every_knob_has_its_base_beside_it_in_both_regimes() -> None:
+    for block in plans_search.knobs(Knobs(), STAGE):
+        labels = [cell.arm.label for cell in block.cells]
+        base = labels[0]
+        assert base in ("base", "base@bind")
+        assert all(base in labels[max(0, i - 1) : i + 2] for i, label in enumerate(labels) if label != base)
+        settings = [{**dict(arm.knobs)} for arm in block.arms]
+        for one in settings[1:]:
+            different = {name for name in one if one.get(name) != settings[0].get(name)}
+            assert len(different) == 1, "one knob at a time"
+
+
+def test_the_cache_bet_is_measured_on_both_workloads_in_one_boot() -> None:
+    for block in plans_search.cache(Cache()):
+        assert {(cell.arm.label, cell.workload.dataset) for cell in block.cells} == {
+            (label, dataset) for label in ("radix-off", "radix-on") for dataset in ("random-ids", "shared-prefix")
+        }
+
+
+def row(**values: object) -> dict:
+    base = {"status": "ok", "stage": "knobs", "max_concurrency": 4, "total_input_tokens": 400, "completed": 4, "concurrency": 3.9}
+    return {**base, **values}
+
+
+@pytest.mark.parametrize(
+    ("knob", "base", "changed", "bind"),
+    [
+        ("chunked_prefill_size", {"chunked_prefill_size": 2048}, {"chunked_prefill_size": 4096}, False),
+        ("chunked_prefill_size", {"chunked_prefill_size": 2048}, {"chunked_prefill_size": 64}, True),
+        ("cuda_graph_max_bs", {"mode": "eager"}, {"mode": "eager", "cuda_graph_max_bs": 2}, False),
+        ("cuda_graph_max_bs", {"mode": "graph"}, {"mode": "graph", "cuda_graph_max_bs": 2}, True),
+        ("schedule_conservativeness", {"retracted": 0}, {"retracted": 0}, False),
+        ("schedule_conservativeness", {"retracted": 0}, {"retracted": 3}, True),
+        ("radix_cache", {}, {"cache_hit_rate": 0.0}, False),
+        ("radix_cache", {}, {"cache_hit_rate": 0.6}, True),
+        ("page_size", {}, {}, None),
+    ],
+)
+def test_whether_a_knob_could_have_done_anything(knob: str, base: dict, changed: dict, bind: bool | None) -> None:
+    assert could_bind(knob, row(**base), row(**changed))[0] is bind
+
+
+def test_interaction_is_zero_where_the_knobs_do_not_meet() -> None:
+    additive = {(cap, gamma): math.exp(0.1 * cap + 0.3 * gamma) for cap in (4, 8, 16) for gamma in (2, 3, 5)}
+    assert search_parts.interaction(additive) == pytest.approx(0.0, abs=1e-9)
+    assert search_parts.interaction({**additive, (4, 2): 99.0}) > 0.1
+    assert search_parts.interaction({(4, 2): 1.0}) is None
+
+
+def test_a_dominated_lane_is_named() -> None:
+    def point(label: str, rate: float, tpot: float, ttft: float) -> dict:
+        return row(stage="frontier", label=label, output_throughput=rate, mean_tpot_ms=tpot, mean_ttft_ms=ttft)
+
+    found = {one["label"]: one["dominated"] for one in search_parts.frontier([point("a", 10, 5, 5), point("b", 9, 6, 6), point("c", 8, 4, 9)])}
+    assert found == {"a": False, "b": True, "c": False}
+
+
+def test_the_grid_costs_more_than_the_search() -> None:
+    cost = Cost()
+    for label in ("base", "slow"):
+        cost.add({"kind": "boot", "stage": "window", "label": label, "seconds": 2.0})
+        point = {"status": "ok", "duration_s": 1.0, "completed": 4, "failed": 0}
+        cost.add({"kind": "cell", "stage": "window", "label": label, "seconds": 1.5, "warmup_s": 0.5, "point": point})
+    found = ledger(cost, STAGE, ["window/slow"])
+    configurations, loads = grid(STAGE)
+    assert configurations > 1000 and loads == len(STAGE.curve.levels)
+    assert found["rejected_s"] == pytest.approx(3.5) and found["boot_s"] == 4.0
+    assert found["grid_s"] == pytest.approx(configurations * (2.0 + loads * 1.5), rel=0.01)
+
+
+PARTS = {
+    "memory": {"lanes": ["plain"], "isl": 16, "max_concurrency": 2, "boots": 3},
+    "cache": {"gsp_prompts_per_group": 2, "gsp_system_prompt_len": 16, "gsp_question_len": 8, "gsp_output_len": 4, "max_concurrency": 2, "repeats": 2},
+    "knobs": {"values": [["chunked_prefill_size", 32], ["schedule_conservativeness", 0.6]], "binding": [["chunked_prefill_size", [["load_isl", 64], ["load_osl", 4]]]]},
+    "factorial": {"caps": [2, 4], "block_sizes": [1, 3], "max_concurrency": 4, "num_prompts": 4, "repeats": 1},
+    "heads": {"types": ["vanilla"], "contents": ["code"], "isl": 16, "osl": 6, "num_prompts": 2, "repeats": 1},
+    "lanes": {"block_sizes": [["dspark", [1, 3]], ["mtp", [1]]], "levels": [1, 2], "num_prompts": 4, "repeats": 1},
+    "curve": {"levels": [1, 2], "repeats": 1},
+}
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_all_stages_run_and_are_decided(campaign, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    path = campaign(stages={"search": {**SIZES["search"], **PARTS}})
+    assert search.main(["--campaign", str(path), "--out", str(out), "--quiet"]) == 0
+    rows = csvio.read("points", out / "search.csv")
+    stages = {one["stage"] for one in rows}
+    assert stages >= {"sentinel", "aa", "memory", "cache", "knobs", "factorial", "lanes", "frontier", "curve", "window", "confirm"}
+    about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
+    assert about["memory"]["plain"]["fraction"] is not None and about["memory"]["plain"]["floor_prediction"] is not None
+    assert {one["dataset"] for one in about["cache"]} == {"random-ids", "shared-prefix"}
+    knobs = {one["label"]: one for one in about["knobs"]}
+    assert knobs["schedule_conservativeness=0.6"]["could_bind"] is False
+    assert knobs["chunked_prefill_size=32@bind"]["regime"] == "binding"
+    assert about["false_alarm"]["comparisons"] > 0 and about["not_measured"] == []
+    assert all(candidate["p_holm"] >= candidate["p"] for candidate in about["candidates"])
+    assert about["ledger"]["grid_s"] > about["ledger"]["bench_s"] > 0
+    assert len({one["run_id"] for one in rows}) == len(rows)
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_a_budget_gives_stages_up_in_the_printed_order(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = campaign(stages={"search": {**SIZES["search"], "curve": PARTS["curve"], "cache": PARTS["cache"]}})
+    assert search.main(["--campaign", str(path), "--dry-run", "--budget", "10s"]) == 0
+    text = capsys.readouterr().out
+    assert text.index("lack of time: curve") < text.index("lack of time: cache") and "drop order: heads, lanes, curve" in text
+    out = tmp_path / "out"
+    assert search.main(["--campaign", str(path), "--out", str(out), "--quiet", "--budget", "10s"]) == 0
+    about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
+    assert about["not_measured"] == ["curve", "cache"] and about["confirm"] is not None, "stopping early still gives verdicts"
+    assert search.main(["--campaign", str(path), "--dry-run", "--budget", "soon"]) == 2
+    assert "--budget soon" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_a_candidate_that_no_boot_can_serve_is_a_rejected_row(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_FAULT", "no-cache")
+    path = campaign(stages={"search": {**SIZES["search"], "cache": PARTS["cache"]}})
+    assert search.main(["--campaign", str(path), "--out", str(tmp_path), "--quiet"]) == 0
+    rows = [one for one in csvio.read("points", tmp_path / "search.csv") if one["stage"] == "cache"]
+    assert {one["status"] for one in rows if one["label"] == "radix-on"} == {"rejected"}
+    assert {one["status"] for one in rows if one["label"] == "radix-off"} == {"ok"}
+
+
+SWEEPS = {
+    "osl": {"isl": 16, "ladder": [4, 8], "num_prompts": 1, "repeats": 1},
+    "content": {"contents": ["arith", "code"], "isl": 16, "osl": 8, "num_prompts": 1, "histories": 4, "repeats": 1},
+    "acceptance": {"temperatures": [0.0, 1.0], "contents": ["code"], "rounds": [8, 16], "isl": 16, "osl": 8, "max_concurrency": 2, "repeats": 1},
+    "batch": {"block_sizes": [1, 3], "levels": [1, 2], "isl": 16, "osl": 6, "num_prompts": 4},
+}
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("name", SWEEPS)
+def test_the_other_sweeps(campaign, tmp_path: Path, name: str) -> None:
+    assert sweep.main(["--sweep", name, "--campaign", str(campaign(stages={name: SWEEPS[name]})), "--out", str(tmp_path), "--quiet"]) == 0
+    rows = [one for one in csvio.read("points", tmp_path / f"sweep_{name}.csv") if one["stage"] != "sentinel"]
+    assert rows and all(one["status"] == "ok" for one in rows)
+    if name == "osl":
+        assert all(one["total_output_tokens"] == one["osl"] * one["completed"] and one["ignore_eos"] == "on" for one in rows)
+    if name == "content":
+        forced = [one for one in rows if one["stage"] == "teacher_forced"]
+        assert [one["rounds"] for one in forced] == [4], "one round after each history"
+        assert {one["dataset"] for one in rows if one["stage"] == "content"} == {"heldout", "random-ids"}
+    if name == "acceptance":
+        assert {one["temperature"] for one in rows} == {0.0, 1.0}
+        long = next(one["num_prompts"] for one in rows if one["num_prompts"] > 2)
+        assert long == 4
+
+
+def test_lanes_keep_their_own_best(campaign) -> None:
+    stage = Lanes(block_sizes=(("dspark", (1, 3)), ("mtp", (1,))))
+    points = [
+        row(stage="lanes", label=label, output_throughput=rate)
+        for label, rate in (("plain", 100.0), ("dspark-g1", 120.0), ("dspark-g3", 150.0), ("mtp", 130.0))
+    ]
+    assert [arm.label for arm in search_parts.best_of_lanes(points, stage)] == ["plain", "dspark-g3", "mtp"]
+    assert Curve().levels and Factorial().caps and dspark(3).label == "dspark-g3"

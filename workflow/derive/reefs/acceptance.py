@@ -1,0 +1,179 @@
+"""Reefs of speculation: what an accept length does not say."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+
+
+@reef("R11-chunked-itl", NOTE)
+def chunked_itl(data: Evidence):
+    """Gaps between emissions are gaps between rounds, not between tokens.
+
+    Never rank a speculative lane against plain decoding by ITL; TPOT is the time of a token.
+    """
+    bad = [row for row in data.points if has(row, "mean_itl_ms", "mean_tpot_ms") and row["mean_itl_ms"] > 1.2 * row["mean_tpot_ms"]]
+    for rows in by_file(bad):
+        yield place(rows), f"ITL is up to {max(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.1f} times TPOT", len(rows)
+
+
+@reef("R12-halved-itl", WARNING)
+def halved_itl(data: Evidence):
+    """Gaps between emissions are shorter than the time of a token: some emission was counted twice.
+
+    Stamp tokens where they are emitted, once.
+    """
+    bad = [row for row in data.points if has(row, "mean_itl_ms", "mean_tpot_ms") and row["mean_itl_ms"] < 0.8 * row["mean_tpot_ms"]]
+    for rows in by_file(bad):
+        yield place(rows), f"ITL is down to {min(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.2f} of TPOT", len(rows)
+
+
+@reef("R16-constant-acceptance", WARNING)
+def constant_acceptance(data: Evidence):
+    """The accept length is the same to three digits in cells of different text: it may be a lifetime average.
+
+    Take counters as the difference over the cell.
+    """
+    seen: dict[tuple, list] = defaultdict(list)
+    for row in data.speculative():
+        if has(row, "accept_length"):
+            seen[row["file"], row["label"], row["stage"], round(row["accept_length"], 3)].append(row)
+    for (_, label, _, value), rows in seen.items():
+        if len({row["content"] for row in rows}) >= 3:
+            yield place(rows), f"{label}: {value} in {len(rows)} cells of different content", len(rows)
+
+
+@reef("R17-short-sample", WARNING)
+def short_sample(data: Evidence):
+    """An accept length over a few hundred rounds: a share near one half is known to some ten points only.
+
+    Pool the repeats, or measure more rounds; read the interval.
+    """
+    bad = [row for row in data.speculative() if has(row, "rounds") and row["rounds"] < 400 and row["stage"] != "sentinel"]
+    for rows in by_file(bad):
+        yield place(rows), f"down to {min(row['rounds'] for row in rows):.0f} rounds a cell", len(rows)
+
+
+@reef("R18-counters", BLOCKING)
+def counters(data: Evidence):
+    """Accept length, rounds and accepted drafts contradict each other.
+
+    Read the counters again; a gauge was summed, or the bonus was counted twice.
+    """
+    bad = []
+    for row in data.speculative():
+        if not has(row, "accept_length", "rounds", "accepted") or not row["rounds"]:
+            continue
+        wrong = abs(1 + row["accepted"] / row["rounds"] - row["accept_length"]) > 1e-5
+        if wrong or (has(row, "block_size") and row["accept_length"] > row["block_size"] + 1 + 1e-6):
+            bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        yield place(rows), f"accept length {row['accept_length']:.4f} from {row['accepted']:g} accepted in {row['rounds']:g} rounds", len(rows)
+
+
+@reef("R31-dead-speculation", BLOCKING)
+def dead_speculation(data: Evidence):
+    """Speculation was configured and accepts nothing: it is off, or the draft is broken.
+
+    Look at the drafted count and the server's notes before comparing anything.
+    """
+    bad = [
+        row for row in data.speculative()
+        if row["stage"] != "sentinel" and (not row["drafted"] or (row["accepted"] == 0 and (row["rounds"] or 0) >= 100))
+        # a lookup drafter proposes only what it has seen
+        and not (row["lane"] == "lookup" and row["rounds"])
+    ]
+    for rows in by_file(bad):
+        yield place(rows), f"{rows[0]['label']}: {rows[0]['drafted'] or 0:g} drafted, {rows[0]['accepted'] or 0:g} accepted", len(rows)
+
+
+@reef("R23-random-ids", WARNING)
+def random_ids(data: Evidence):
+    """Acceptance on random ids: no draft was trained on such text, and the target loops on it.
+
+    Report acceptance by content class of real text.
+    """
+    bad = [row for row in data.speculative() if row["dataset"] in ("random-ids", "random")]
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} speculative cells on {rows[0]['dataset']}", len(rows)
+
+
+@reef("R24-loops", WARNING)
+def loops(data: Evidence):
+    """The outputs repeat themselves: a draft guesses a loop easily.
+
+    Put the share of distinct 4-grams beside the accept length, and prefer teacher-forced histories.
+    """
+    bad = [row for row in data.speculative() if has(row, "distinct_4gram_share") and row["distinct_4gram_share"] < 0.5]
+    for rows in by_file(bad):
+        worst = min(rows, key=lambda row: row["distinct_4gram_share"])
+        yield place(rows), f"{worst['content']}: {100 * worst['distinct_4gram_share']:.0f} % of the 4-grams are distinct", len(rows)
+
+
+@reef("R29-temperature", BLOCKING)
+def temperature(data: Evidence):
+    """A row does not say at which temperature it was measured.
+
+    Record the temperature of every request; greedy and sampled acceptance are different quantities.
+    """
+    bad = [row for row in data.points if row["temperature"] is None]
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} rows without temperature", len(rows)
+
+
+@reef("R30-mixed-rules", BLOCKING)
+def mixed_rules(data: Evidence):
+    """One stage compares arms that accept by different rules at a temperature above zero.
+
+    Compare acceptance under one rule.
+    """
+    rules: dict[tuple, set] = defaultdict(set)
+    rows: dict[tuple, list] = defaultdict(list)
+    for row in data.speculative():
+        if row["temperature"] and row["accept_rule"]:
+            key = row["file"], row["stage"], row["temperature"]
+            rules[key].add(row["accept_rule"])
+            rows[key].append(row)
+    for key, found in rules.items():
+        if len(found) > 1:
+            yield place(rows[key]), f"rules {', '.join(sorted(map(str, found)))} at temperature {key[2]:g}", len(rows[key])
+
+
+@reef("R32-not-lossless", BLOCKING)
+def not_lossless(data: Evidence):
+    """Greedy outputs of a speculative lane differ from plain decoding's.
+
+    Find the first token that differs; compare plain with plain first.
+    """
+    for name, manifest in data.manifests.items():
+        found = manifest.get("lossless") or {}
+        if name.startswith(("search", "sweep")) and found.get("differing"):
+            different = found["compared"] - found["equal"]
+            yield f"{name} manifest, lossless", f"{different} of {found['compared']} outputs differ, first {found['differing'][0]}", different
+
+
+@reef("R49-sampling-not-speed", NOTE)
+def sampling_not_speed(data: Evidence):
+    """Two runs of one configuration differ in throughput as much as in accept length: the prompts differ, not the speed.
+
+    Compare arms on the same prompts, or divide by the accept length first.
+    """
+    groups: dict[tuple, list] = defaultdict(list)
+    names = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "temperature", "dataset")
+    for row in data.speculative():
+        if has(row, "decode_throughput", "accept_length"):
+            groups[tuple(row[name] for name in names)].append(row)
+    bad = []
+    for rows in groups.values():
+        for one, other in zip(rows, rows[1:]):
+            speed = math.log(other["decode_throughput"] / one["decode_throughput"])
+            accept = math.log(other["accept_length"] / one["accept_length"])
+            if abs(speed) > 0.05 and abs(speed - accept) < 0.25 * abs(speed):
+                bad.append((speed, accept, other))
+    for rows in by_file([row for _, _, row in bad]):
+        speed, accept, _ = next(one for one in bad if one[2] is rows[0])
+        yield place(rows), f"throughput ×{math.exp(speed):.2f}, accept length ×{math.exp(accept):.2f} between two repeats", len(rows)

@@ -1,0 +1,99 @@
+"""Reefs of the columns: numbers of one row that contradict each other."""
+
+from __future__ import annotations
+
+from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+
+
+@reef("R35-thin-tail", WARNING)
+def thin_tail(data: Evidence):
+    """A 99th percentile of fewer than a hundred requests is the maximum under another name.
+
+    Leave it out, or measure more requests.
+    """
+    bad = [row for row in data.points if has(row, "p99_e2e_ms", "completed") and row["completed"] < 100]
+    for rows in by_file(bad):
+        yield place(rows), f"p99 of {rows[0]['completed']:g} requests", len(rows)
+
+
+@reef("R41-recomputed", BLOCKING)
+def recomputed(data: Evidence):
+    """A throughput is not its tokens over its duration.
+
+    Read the file again; some column was scraped from another place.
+    """
+    bad = []
+    for row in data.points:
+        if not has(row, "duration_s", "output_throughput", "total_output_tokens") or not row["duration_s"]:
+            continue
+        if abs(row["total_output_tokens"] / row["duration_s"] / row["output_throughput"] - 1) > 0.005:
+            bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        value = row["total_output_tokens"] / row["duration_s"]
+        yield place(rows), f"{row['output_throughput']:.2f} token/s written, {value:.2f} recomputed", len(rows)
+
+
+@reef("R43-unlimited", NOTE)
+def unlimited(data: Evidence):
+    """The number of requests in flight is 0 or empty, which means unlimited and not none.
+
+    Name the cap, or plot against the achieved concurrency.
+    """
+    bad = [row for row in data.points if not row["max_concurrency"]]
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} rows without a cap", len(rows)
+
+
+@reef("R44-little", BLOCKING)
+def little(data: Evidence):
+    """Requests a second times their mean latency is not the achieved concurrency, which is arithmetic and cannot fail.
+
+    One of the three was measured over another span.
+    """
+    bad = []
+    for row in data.points:
+        if not has(row, "request_throughput", "mean_e2e_ms", "concurrency") or not row["concurrency"]:
+            continue
+        off = row["request_throughput"] * row["mean_e2e_ms"] / 1000 / row["concurrency"] - 1
+        if abs(off) > 0.02 or (row["max_concurrency"] and row["concurrency"] > row["max_concurrency"] + 1):
+            bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        product = row["request_throughput"] * row["mean_e2e_ms"] / 1000
+        yield place(rows), f"{product:.2f} by Little's law, {row['concurrency']:.2f} written", len(rows)
+
+
+@reef("R45-step-identity", WARNING)
+def step_identity(data: Evidence):
+    """Time per token times tokens a round is not the time of a step: something runs between the steps.
+
+    Read the gaps between steps; a hidden queue or prefill of other requests lies there.
+    """
+    bad = []
+    for row in data.speculative():
+        if row["max_concurrency"] != 1 or not has(row, "decode_throughput", "decode_tokens", "steps", "step_ms", "between_ms"):
+            continue
+        step = 1000 * row["decode_tokens"] / row["steps"] / row["decode_throughput"]
+        if abs(step / (row["step_ms"] + row["between_ms"]) - 1) > 0.1:
+            bad.append(row)
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} cells are more than a tenth off", len(rows)
+
+
+@reef("R46-two-rulers", BLOCKING)
+def two_rulers(data: Evidence):
+    """Plain decoding, one request at a time: the time of a step and one over the throughput are two readings of one thing and differ.
+
+    Put numerator and denominator of a ratio on one clock.
+    """
+    bad = []
+    for row in data.points:
+        alone = row["lane"] == "plain" and row["max_concurrency"] == 1
+        if alone and has(row, "decode_throughput", "step_ms", "between_ms"):
+            if abs((row["step_ms"] + row["between_ms"]) * row["decode_throughput"] / 1000 - 1) > 0.03:
+                bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        yield place(rows), f"step {row['step_ms'] + row['between_ms']:.3f} ms, 1/throughput {1000 / row['decode_throughput']:.3f} ms", len(rows)

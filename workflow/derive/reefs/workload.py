@@ -1,0 +1,261 @@
+"""Reefs of the load: what was asked is not what was measured."""
+
+from __future__ import annotations
+
+from statistics import fmean, median
+
+from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+
+UNIQUE = ("heldout", "random-ids", "histories", "fixed")
+
+
+@reef("R1-warm-cache", BLOCKING)
+def warm_cache(data: Evidence):
+    """Prompts that were declared unique were served from the prefix cache.
+
+    Flush the cache or boot afresh before each cell, or put a nonce in front of every prompt.
+    """
+    bad = [row for row in data.points if row["dataset"] in UNIQUE and has(row, "cache_hit_rate") and row["cache_hit_rate"] > 0.01]
+    for rows in by_file(bad):
+        worst = max(rows, key=lambda row: row["cache_hit_rate"])
+        yield place(rows), f"up to {100 * worst['cache_hit_rate']:.1f} % of the prompt tokens of {worst['label']} came from the cache", len(rows)
+
+
+@reef("R2-shared-prefix", WARNING)
+def shared_prompts(data: Evidence):
+    """One cell holds the same prompt twice although its prompts were declared unique.
+
+    Draw prompts without replacement, or declare the sharing.
+    """
+    bad = []
+    for row in data.points:
+        ids = [request["prompt_id"] for request in data.requests_of(row)]
+        if row["dataset"] in ("heldout", "random-ids") and len(set(ids)) < len(ids):
+            bad.append(row)
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} cells repeat a prompt", len(rows)
+
+
+@reef("R3-client-queue", BLOCKING)
+def client_queue(data: Evidence):
+    """Requests arrived at a finite rate under a cap, and the time they waited in the client is not recorded.
+
+    Record when each request was due, and count latency from there.
+    """
+    bad = [row for row in data.points if has(row, "request_rate", "max_concurrency") and not has(row, "mean_client_queue_ms")]
+    for rows in by_file(bad):
+        yield place(rows), f"rate {rows[0]['request_rate']:g}/s, cap {rows[0]['max_concurrency']:g}, no client queue time", len(rows)
+
+
+@reef("R4-burst", WARNING)
+def burst(data: Evidence):
+    """Requests that were due at random times were sent in lumps.
+
+    Raise the cap or lower the rate: released in lumps, they measure the burst.
+    """
+    bad = []
+    for row in data.points:
+        sent = sorted(request["queued_s"] for request in data.requests_of(row) if has(request, "queued_s"))
+        if not has(row, "request_rate") or len(sent) < 8 or sent[-1] <= sent[0]:
+            continue
+        gaps = [b - a for a, b in zip(sent, sent[1:])]
+        mean = fmean(gaps)
+        dispersion = fmean((gap - mean) ** 2 for gap in gaps) / mean**2
+        if dispersion > 2:
+            bad.append((dispersion, row))
+    for rows in by_file([row for _, row in bad]):
+        yield place(rows), f"gaps vary {max(d for d, _ in bad):.1f} times as much as a Poisson stream's", len(rows)
+
+
+@reef("R5-queueing", NOTE)
+def queueing(data: Evidence):
+    """The time to the first token is mostly a queue, not prefill.
+
+    Call it queueing; read prefill at one request in flight.
+    """
+    alone = {(row["file"], row["stage"], row["label"]): row["mean_ttft_ms"] for row in data.points if row["max_concurrency"] == 1 and has(row, "mean_ttft_ms")}
+    bad = []
+    for row in data.points:
+        base = alone.get((row["file"], row["stage"], row["label"]))
+        if base and has(row, "mean_ttft_ms", "max_concurrency") and row["max_concurrency"] > 1 and row["mean_ttft_ms"] > 3 * base:
+            bad.append(row)
+    for rows in by_file(bad):
+        worst = max(rows, key=lambda row: row["mean_ttft_ms"])
+        yield place(rows), f"TTFT {worst['mean_ttft_ms']:.0f} ms with {worst['max_concurrency']:g} in flight", len(rows)
+
+
+@reef("R6-start-burst", NOTE)
+def start_burst(data: Evidence):
+    """The first wave of a closed loop waited for its own prefill and carries the tail of TTFT.
+
+    Show the plateau beside the full run, or leave the first wave out.
+    """
+    bad = []
+    for row in data.points:
+        level = int(row["max_concurrency"] or 0)
+        waits = [request["ttft_ms"] for request in sorted(data.requests_of(row), key=lambda one: one["queued_s"] or 0) if has(request, "ttft_ms")]
+        if level < 4 or len(waits) < 2 * level:
+            continue
+        first, rest = fmean(waits[:level]), fmean(waits[level:])
+        if first > 3 * rest:
+            bad.append(row)
+    for rows in by_file(bad):
+        yield place(rows), f"the first wave's TTFT is more than three times the rest's in {len(rows)} cells", len(rows)
+
+
+@reef("R7-ramp", WARNING)
+def ramp(data: Evidence):
+    """Ramp-up and drain fill the run: the achieved concurrency is well below what the row is named after.
+
+    Ask for more prompts, or compare plateaus.
+    """
+    bad = []
+    for row in data.points:
+        level = row["max_concurrency"] or 0
+        if level < 2 or not has(row, "concurrency"):
+            continue
+        if row["concurrency"] < 0.85 * level or (has(row, "plateau_share") and row["plateau_share"] < 0.7):
+            bad.append(row)
+    for rows in by_file(bad):
+        worst = min(rows, key=lambda row: row["concurrency"] / row["max_concurrency"])
+        yield place(rows), f"{worst['concurrency']:.1f} in flight on average where {worst['max_concurrency']:g} were asked for", len(rows)
+
+
+@reef("R8-few-prompts", BLOCKING)
+def fewer_prompts_than_load(data: Evidence):
+    """Fewer prompts than requests that should be in flight.
+
+    Ask for at least five prompts for each request in flight.
+    """
+    bad = [row for row in data.points if has(row, "num_prompts", "max_concurrency") and row["num_prompts"] < row["max_concurrency"]]
+    for rows in by_file(bad):
+        yield place(rows), f"{rows[0]['num_prompts']:g} prompts for {rows[0]['max_concurrency']:g} in flight", len(rows)
+
+
+@reef("R8-few-waves", WARNING)
+def few_waves(data: Evidence):
+    """Fewer than five waves of prompts: ramp-up and drain weigh heavily.
+
+    Ask for five prompts for each request in flight, or read the plateau.
+    """
+    bad = [
+        row for row in data.points
+        if has(row, "num_prompts", "max_concurrency") and 1 < row["max_concurrency"] <= row["num_prompts"] < 5 * row["max_concurrency"]
+    ]
+    for rows in by_file(bad):
+        worst = min(rows, key=lambda row: row["num_prompts"] / row["max_concurrency"])
+        yield place(rows), f"{worst['num_prompts']:g} prompts with {worst['max_concurrency']:g} in flight", len(rows)
+
+
+@reef("R9-slow-client", WARNING)
+def slow_client(data: Evidence):
+    """The client sent requests late: the load was lighter than its name.
+
+    Compare scheduled latencies, which count from the time a request was due.
+    """
+    bad = [row for row in data.points if has(row, "client_lag_ms", "mean_e2e_ms") and row["client_lag_ms"] > 0.05 * row["mean_e2e_ms"]]
+    for rows in by_file(bad):
+        yield place(rows), f"a request left {max(row['client_lag_ms'] for row in rows):.0f} ms late", len(rows)
+
+
+@reef("R25-output-length", WARNING)
+def output_length(data: Evidence):
+    """End of text was to be ignored, and yet the outputs are not as long as was asked.
+
+    Check that the server honours ignore_eos and that the context does not end first.
+    """
+    bad = []
+    for row in data.points:
+        if row["ignore_eos"] == "on" and has(row, "total_output_tokens", "completed", "osl") and row["completed"]:
+            if abs(row["total_output_tokens"] / row["completed"] / row["osl"] - 1) > 0.02:
+                bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        yield place(rows), f"{row['total_output_tokens'] / row['completed']:.1f} tokens an output, {row['osl']:g} were asked for", len(rows)
+
+
+@reef("R25-ignored-end", WARNING)
+def ignored_end(data: Evidence):
+    """A speculative lane was measured past the end of text, where what is drafted is no longer text.
+
+    Let requests stop where the text ends when acceptance is the question.
+    """
+    bad = [row for row in data.speculative() if row["ignore_eos"] == "on"]
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} speculative cells ignore the end of text", len(rows)
+
+
+@reef("R26-one-token", BLOCKING)
+def one_token(data: Evidence):
+    """Requests gave one token each where more were asked for: the throughput is that of prefill.
+
+    Look at the finish reasons; the requests were cut.
+    """
+    bad = [
+        row for row in data.points
+        if has(row, "total_output_tokens", "completed", "osl") and row["osl"] > 2 and row["total_output_tokens"] <= 1.05 * row["completed"]
+    ]
+    for rows in by_file(bad):
+        yield place(rows), f"{rows[0]['completed']:g} requests, {rows[0]['total_output_tokens']:g} tokens", len(rows)
+
+
+@reef("R27-input-length", WARNING)
+def input_length(data: Evidence):
+    """Prompts are not as long as the row says.
+
+    Take the length from what the server counted, and exact lengths from a range ratio of 1.
+    """
+    bad = []
+    for row in data.points:
+        if has(row, "isl", "total_input_tokens", "completed") and row["completed"]:
+            if abs(row["total_input_tokens"] / row["completed"] / row["isl"] - 1) > 0.02:
+                bad.append(row)
+    for rows in by_file(bad):
+        row = rows[0]
+        yield place(rows), f"{row['total_input_tokens'] / row['completed']:.1f} tokens a prompt, the row says {row['isl']:g}", len(rows)
+
+
+@reef("R33-failures", BLOCKING)
+def failures(data: Evidence):
+    """Requests failed: a server that refuses looks faster.
+
+    Repeat the cell below the load at which requests fail, or rank with the failures in the count.
+    """
+    bad = []
+    for row in data.points:
+        total = (row["completed"] or 0) + (row["failed"] or 0)
+        if total and (row["failed"] or 0) / total > 0.01:
+            bad.append(row)
+    for rows in by_file(bad):
+        worst = max(rows, key=lambda row: row["failed"])
+        yield place(rows), f"{worst['failed']:g} of {worst['failed'] + worst['completed']:g} requests failed", len(rows)
+
+
+@reef("R37-cold-start", NOTE)
+def cold_start(data: Evidence):
+    """The first request of a cell took far longer to its first token than the others: something was still cold.
+
+    Warm up every shape before the clock starts.
+    """
+    bad = []
+    for row in data.points:
+        waits = [request["ttft_ms"] for request in data.requests_of(row) if has(request, "ttft_ms")]
+        if row["max_concurrency"] == 1 and len(waits) >= 3 and waits[0] > 3 * median(waits[1:]):
+            bad.append(row)
+    for rows in by_file(bad):
+        yield place(rows), f"first TTFT above three times the median in {len(rows)} cells", len(rows)
+
+
+@reef("R48-cut-stream", BLOCKING)
+def cut_stream(data: Evidence):
+    """A request counts as served although it ended after one token for no reason that ends a request.
+
+    Count it as failed; the stream was cut.
+    """
+    bad = [
+        row for row in data.requests
+        if row["status"] == "ok" and row["finish_reason"] not in ("stop", "length") and (row["osl"] or 0) <= 1
+    ]
+    for rows in by_file(bad):
+        yield place(rows), f"finish reason {rows[0]['finish_reason']!r} after {rows[0]['osl']:g} token", len(rows)
