@@ -65,13 +65,13 @@ def cache(points: Sequence[Row], stage: Cache, aa: Sequence[float]) -> list[dict
                 continue
             comparison = compare(logs, Spread.pooled([aa, logs]))
             own = [row for row in finished(rows, "cache") if row["label"] == label]
-            caps = {row["label"]: row["effective_max_running_requests"] for row in finished(rows, "cache")}
+            caps = {row["label"]: row.get("effective_max_running_requests") for row in finished(rows, "cache")}
             found.append(
                 {
                     "label": label,
                     "dataset": dataset,
                     **comparison.as_dict(),
-                    "cache_hit_rate": fmean(row["cache_hit_rate"] or 0.0 for row in own),
+                    "cache_hit_rate": fmean(row.get("cache_hit_rate") or 0.0 for row in own),
                     "running_on": caps.get(label),
                     "running_off": caps.get("radix-off"),
                 }
