@@ -40,6 +40,15 @@ def test_hardware_and_source_stand_at_the_masthead(site):
             assert hardware in head and publisher in head
 
 
+def test_the_audit_is_linked_at_the_top(site):
+    for path, href in (
+        ("index.html", "audit/index.html"),
+        ("zh/index.html", "audit/index.html"),
+        ("m1max-mtp/zh/index.html", "audit/index.html"),
+    ):
+        assert f'<a href="{href}">' in site[path].split('class="masthead"')[0]
+
+
 def test_sections_belong_to_their_campaign(site):
     k3, m1 = site["index.html"], site["m1max-mtp/index.html"]
     assert 'id="published-rows"' in k3 and 'id="published-division"' not in k3

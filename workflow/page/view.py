@@ -12,7 +12,7 @@ from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.parallel import Twins
 from workflow.page.provenance import Run
-from workflow.page.routes import LANG, LANGUAGES, Routes, relative
+from workflow.page.routes import AUDITED, LANG, LANGUAGES, Routes, relative
 from workflow.page.speaking import lacking
 from workflow.page.splice import Context
 from workflow.page.strings import Strings
@@ -112,6 +112,11 @@ class PageView:
     @property
     def numbers(self) -> str:
         return self.to(self.routes.numbers(self.language))
+
+    @property
+    def audit(self) -> str:
+        """Way to the audit of what a publication claims; empty in a campaign without published claims."""
+        return self.to(self.routes.audit(self.language)) if any(run.file == AUDITED for run in self.runs) else ""
 
     @property
     def parallel(self) -> str:
