@@ -132,6 +132,8 @@ class EngineLoop:
                 if self.engine.has_work:
                     self.totals.step(self.engine.step())
                     self._publish()
+                if not self.engine.has_work:
+                    self.totals.idle()
         finally:
             # However it ends, nobody is left waiting.
             with self._lock:

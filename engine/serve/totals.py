@@ -44,6 +44,11 @@ class Totals:
             self.rounds_since_flush += step.running
             self.committed_since_flush += step.committed
 
+    def idle(self) -> None:
+        """Nothing runs and nothing waits; what the prefix cache keeps is not in use."""
+        self.running = self.queued = 0
+        self.kv_usage = self.state_usage = 0.0
+
     def finish(self, record: RequestRecord) -> None:
         """Take one ended request in."""
         self.prompt_tokens += record.isl

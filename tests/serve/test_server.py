@@ -176,6 +176,7 @@ def test_the_server_says_what_it_came_to(server):
     assert state["memory_usage"]["token_capacity"] == 2048
     metrics = server.ask("GET", "/metrics")[1].decode()
     values = dict(line.rsplit(" ", 1) for line in metrics.splitlines() if not line.startswith("#"))
+    assert float(values["soundings_running_requests"]) == float(values["soundings_queued_requests"]) == 0
     assert float(values["soundings_ready"]) == 1 and float(values["soundings_generation_tokens_total"]) >= 24
     assert server.ask("POST", "/flush_cache")[0] == 200
     assert "avg_spec_accept_length" not in server.quiet()["internal_states"][0]
