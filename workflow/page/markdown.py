@@ -145,7 +145,18 @@ def _table_close(self, tokens, index, options, env):
 
 
 def _th_open(self, tokens, index, options, env):
-    return f'<th scope="col"{_attributes(tokens[index], **{"class": _align(tokens[index])})}>'
+    element = _head(tokens[index + 1])
+    scope = ' scope="col"' if element == "th" else ""
+    return f"<{element}{scope}{_attributes(tokens[index], **{'class': _align(tokens[index])})}>"
+
+
+def _th_close(self, tokens, index, options, env):
+    return f"</{_head(tokens[index - 1])}>"
+
+
+def _head(content) -> str:
+    """A corner without words heads nothing."""
+    return "th" if content.content.strip() else "td"
 
 
 def _first_cell(tokens, index) -> bool:
@@ -208,6 +219,7 @@ RULES = {
     "table_open": _table_open,
     "table_close": _table_close,
     "th_open": _th_open,
+    "th_close": _th_close,
     "td_open": _td_open,
     "td_close": _td_close,
     "fence": _fence,
