@@ -145,8 +145,14 @@ class DraftConfig:
             raise ConfigError(f"{path}: drafter config not found; train that drafter with `python -m engine.train` or choose --lane plain")
         raw = _read_json(path)
         known = {name: raw[name] for name in cls.__dataclass_fields__ if name in raw}
+        layers = known.get("target_layer_ids", [])
+        if not isinstance(layers, list) or not all(type(layer) is int and layer >= 0 for layer in layers):
+            raise ConfigError(f"{path}: target_layer_ids must be a list of layer numbers, got {layers!r}")
+        for name in ("block_size", "markov_rank"):
+            if name in known and (type(known[name]) is not int or known[name] < 1):
+                raise ConfigError(f"{path}: {name} must be an integer of at least 1, got {known[name]!r}")
         if "target_layer_ids" in known:
-            known["target_layer_ids"] = tuple(known["target_layer_ids"])
+            known["target_layer_ids"] = tuple(layers)
         return cls(**known)
 
     def save(self, path: Path) -> None:

@@ -42,6 +42,9 @@ class BlockDrafter:
 
     @staticmethod
     def taps(config: DraftConfig, model: ModelConfig) -> tuple[int, ...]:
+        depth = len(model.layer_types)
+        if not config.target_layer_ids or max(config.target_layer_ids) >= depth:
+            raise ConfigError(f"the drafter's target_layer_ids {list(config.target_layer_ids)}: must be layers 0 to {depth - 1} of the target")
         return config.target_layer_ids
 
     def __init__(

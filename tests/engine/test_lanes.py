@@ -219,6 +219,25 @@ def test_settings_that_no_lane_can_serve(tiny, lane, changed, flag):
         boot(tiny, lane, 1, **changed)
 
 
+@pytest.mark.parametrize(
+    "name, content, line",
+    [
+        ("dspark.json", '{"block_size": "x"}', "block_size must be an integer of at least 1"),
+        ("dspark.json", '{"target_layer_ids": 3}', "target_layer_ids must be a list"),
+        ("dspark_confidence.json", "{}", "needs a list `temperatures`"),
+        ("dspark_confidence.json", '{"temperatures": [0.0]}', "temperatures must be finite and above 0"),
+    ],
+)
+def test_broken_files_of_a_drafter_are_one_line(tiny, tmp_path, name, content, line):
+    for path in tiny.iterdir():
+        if path.name != name:
+            (tmp_path / path.name).symlink_to(path)
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ConfigError, match=line) as fault:
+        boot(tmp_path, "dspark", 3, verify_mode="compact")
+    assert "\n" not in str(fault.value) and name in str(fault.value)
+
+
 def test_heads_that_were_not_trained_are_named(tiny, tmp_path):
     for path in tiny.iterdir():
         if "markov" not in path.name and "confidence" not in path.name:
