@@ -22,7 +22,10 @@ class ConfidenceHead:
     def __init__(self, weights: Path, rank: int, hidden: int) -> None:
         path = weights / "dspark_confidence.safetensors"
         if not path.is_file():
-            raise ConfigError(f"--verify-mode: {path} not found, and a length scheduler needs confidences; train it with `python -m engine.train redraft` or take static")
+            raise ConfigError(
+                f"--verify-mode: {path} not found, and a length scheduler needs confidences; "
+                "train it with `python -m engine.train redraft` or take static"
+            )
         self.source = Checkpoint(path)
         self.weight = self.source.take("linear.weight", 1, hidden + rank, dtype=torch.float32)[0]
         self.bias = self.source.take("linear.bias", 1, dtype=torch.float32)

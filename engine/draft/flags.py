@@ -14,11 +14,18 @@ def lane_flags(p: argparse.ArgumentParser) -> None:
     p.add_argument("--lane", default=default.lane, help=f"one of {', '.join(LANES)} (default {default.lane})")
     p.add_argument("--block-size", type=int, default=None, metavar="N", help=f"γ, tokens drafted a round (default {default.block_size}; 1 for mtp)")
     p.add_argument("--allow-untrained-gamma", action="store_true", help="let --block-size exceed the block the drafter was trained for")
-    p.add_argument("--markov-head-type", default=default.markov_head_type, metavar="H", help=f"lane dspark: one of {', '.join(MARKOV_HEADS)} (default {default.markov_head_type})")
-    p.add_argument("--accept-rule", default=default.accept_rule, metavar="R", help=f"for sampled requests, one of {', '.join(ACCEPT_RULES)} (default {default.accept_rule})")
-    p.add_argument("--verify-mode", default=default.verify_mode, metavar="M", help=f"lane dspark: one of {', '.join(VERIFY_MODES)} (default {default.verify_mode})")
-    p.add_argument("--sps-table", type=Path, default=None, metavar="F", help="JSON list of [positions in a step, steps per second] for the length scheduler (default: admit every draft)")
-    p.add_argument("--enable-linear-replayssm-spec", action="store_true", help="keep a window's inputs instead of its states and replay the accepted ones: less memory, more time")
+    choices = lambda names: f"one of {', '.join(names)} (default %(default)s)"
+    p.add_argument("--markov-head-type", default=default.markov_head_type, metavar="H", help=f"lane dspark: {choices(MARKOV_HEADS)}")
+    p.add_argument("--accept-rule", default=default.accept_rule, metavar="R", help=f"for sampled requests, {choices(ACCEPT_RULES)}")
+    p.add_argument("--verify-mode", default=default.verify_mode, metavar="M", help=f"lane dspark: {choices(VERIFY_MODES)}")
+    p.add_argument(
+        "--sps-table", type=Path, default=None, metavar="F",
+        help="JSON list of [positions in a step, steps per second] for the length scheduler (default: admit every draft)",
+    )
+    p.add_argument(
+        "--enable-linear-replayssm-spec", action="store_true",
+        help="keep a window's inputs instead of its states and replay the accepted ones: less memory, more time",
+    )
     p.add_argument("--draft-prompt-kv", choices=("on", "off"), default="on", help="lane mtp: off leaves the prompt out of the head's keys and values (default on)")
 
 
