@@ -39,8 +39,8 @@ def parser() -> argparse.ArgumentParser:
         help="stage redraft: rows of 512 tokens of each half of the cache, own and documents",
     )
     command.add_argument(
-        "--again", action="append", default=[], choices=("dspark", "dflash"),
-        help="stage redraft with --resume: this drafter goes on although it was finished",
+        "--again", action="append", default=[], choices=("dspark", "dflash", "confidence"),
+        help="stage redraft with --resume: this phase is run although it was finished",
     )
     command.add_argument("--problems", type=int, default=100, help="held-out problems of the gate")
     command.add_argument(

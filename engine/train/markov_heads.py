@@ -79,9 +79,9 @@ class ConfidenceHead(nn.Module):
         nn.init.zeros_(self.linear.weight)
         nn.init.zeros_(self.linear.bias)
 
-    def forward(self, embedded: Tensor, hidden: Tensor) -> Tensor:
-        """embedded [..., r] = vanilla W1 of the previous token, hidden [..., d] -> logits [...]."""
-        return self.linear(torch.cat([hidden, embedded], -1)).squeeze(-1)
+    def of(self, inputs: Tensor) -> Tensor:
+        """inputs [..., d + r]: the block's row, then vanilla W1 of the previous token -> logits [...]."""
+        return self.linear(inputs).squeeze(-1)
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 7)
 WIDTH_WEIGHTS = (0.22, 0.24, 0.24, 0.12, 0.07, 0.04, 0.07)
 ANCHORS = 256  # of one row in one micro-batch
 ROWS_PER_STEP = 4
-CALIBRATION_ANCHORS = 128  # of one row kept apart
-SHARES = {"dspark": 0.54, "dflash": 0.25, "heads": 0.16, "confidence": 0.05}
-CONFIDENCE_LABEL = "greedy"  # accepted means equal to the target's argmax
+CALIBRATION_ANCHORS = 64  # of one row, for the confidence head
+CONFIDENCE_ROWS = 240
+GAMMA = 7  # block width that the confidence head is fitted at
+SHARES = {"dspark": 0.56, "dflash": 0.27, "heads": 0.17}
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class RedraftRun:
     generate: float
     rows: int = 600
     resume: bool = False
-    again: tuple[str, ...] = ()  # phases of a backbone that go on from what they reached
+    again: tuple[str, ...] = ()  # phases to run although they are done; a backbone goes on from what it reached
     seed: int = 0
 
 
@@ -126,12 +127,12 @@ class Draws:
         self.halves = [[r for r in cache if r.own], [r for r in cache if not r.own]]
         self.turn = 0
 
-    def next(self, gamma: int | None = None) -> tuple[TappedRow, int, Tensor]:
-        """(row, gamma, anchors int64 [1, A]); the block width is drawn unless given."""
+    def next(self) -> tuple[TappedRow, int, Tensor]:
+        """(row, gamma, anchors int64 [1, A])."""
         half = self.halves[self.turn % 2]
         self.turn += 1
         row = half[int(self.rng.integers(len(half)))]
-        gamma = gamma or int(self.rng.choice(WIDTHS, p=WIDTH_WEIGHTS))
+        gamma = int(self.rng.choice(WIDTHS, p=WIDTH_WEIGHTS))
         anchors = choose_anchors(row.weights.numpy()[None], gamma, ANCHORS, self.rng)
         return row, gamma, torch.from_numpy(anchors)
 
@@ -197,33 +198,48 @@ def confidence_rows(
     return hidden[0], dspark.markov.w1(previous), drafted == row.top_ids[at, 0].long()
 
 
+def confidence_samples(
+    target: nn.Module, dspark: DSpark, rows: list[TappedRow], rng: np.random.Generator
+) -> tuple[Tensor, Tensor]:
+    """(inputs [N, gamma, d + r], right bool [N, gamma]) of CALIBRATION_ANCHORS blocks of each row."""
+    inputs, rights = [], []
+    for row in rows:
+        anchors = torch.from_numpy(choose_anchors(row.weights.numpy()[None], GAMMA, CALIBRATION_ANCHORS, rng))
+        hidden, embedded, right = confidence_rows(target, dspark, row, GAMMA, anchors)
+        inputs.append(torch.cat([hidden, embedded], -1))
+        rights.append(right)
+    return torch.cat(inputs), torch.cat(rights)
+
+
 def train_confidence(
-    target: nn.Module, dspark: DSpark, cache: list[TappedRow], budget: float, seed: int
+    target: nn.Module, dspark: DSpark, cache: list[TappedRow], count: int, seed: int
 ) -> tuple[ConfidenceHead, Calibration]:
-    """Fit on rows the target wrote greedily or not, calibrate on a tenth that was kept apart."""
-    head = ConfidenceHead(dspark.norm.weight.shape[0], dspark.config.markov_rank)
-    optimizer = torch.optim.AdamW(head.parameters(), lr=3e-3, weight_decay=0.0)
+    """Logistic regression on ``count`` rows, calibrated on rows that were kept apart: a tenth of the target's own.
+
+    The problem is convex and small, so the blocks are drafted once and the fit runs on all of them.
+    """
+    rng = np.random.default_rng(seed)
     own = [row for row in cache if row.own]
     edge = max(1, len(own) // 10)
-    draws, started = Draws(own[:-edge] + [r for r in cache if not r.own], seed), time.perf_counter()
-    while (used := time.perf_counter() - started) < 0.7 * budget:
-        row, _, anchors = draws.next(gamma=7)
-        hidden, embedded, right = confidence_rows(target, dspark, row, 7, anchors)
-        reached = torch.cat([torch.ones(len(right), 1), right[:, :-1].long().cumprod(1)], 1)
-        losses = F.binary_cross_entropy_with_logits(head(embedded, hidden), right.float(), reduction="none")
-        ((losses * reached).sum() / reached.sum()).backward()
-        for group in optimizer.param_groups:
-            group["lr"] = 3e-3 * schedule.rate(used / (0.7 * budget))
-        optimizer.step()
+    known = own[:-edge] + [row for row in cache if not row.own]
+    rows = [known[i] for i in rng.permutation(len(known))[:count]]
+    inputs, right = confidence_samples(target, dspark, rows, rng)
+    # a position counts where all before it were right: only there is the question ever asked
+    reached = torch.cat([torch.ones(len(right), 1), right[:, :-1].long().cumprod(1)], 1)
+    head = ConfidenceHead(dspark.norm.weight.shape[0], dspark.config.markov_rank)
+    optimizer = torch.optim.LBFGS(head.parameters(), max_iter=60, line_search_fn="strong_wolfe")
+
+    def closure() -> Tensor:
         optimizer.zero_grad()
-    logits, rights = [], []
-    rng = np.random.default_rng(seed + 1)
-    for row in own[-edge:]:
-        anchors = torch.from_numpy(choose_anchors(row.weights.numpy()[None], 7, CALIBRATION_ANCHORS, rng))
-        hidden, embedded, right = confidence_rows(target, dspark, row, 7, anchors)
-        logits.append(head(embedded, hidden).detach())
-        rights.append(right)
-    return head, fit_temperatures(torch.cat(logits), torch.cat(rights))
+        losses = F.binary_cross_entropy_with_logits(head.of(inputs), right.float(), reduction="none")
+        loss = (losses * reached).sum() / reached.sum() + 1e-4 * head.linear.weight.square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    inputs, right = confidence_samples(target, dspark, own[-edge:], rng)
+    with torch.no_grad():
+        return head, fit_temperatures(head.of(inputs), right)
 
 
 def redraft(run: RedraftRun) -> None:
@@ -287,10 +303,8 @@ def redraft(run: RedraftRun) -> None:
         done["heads"] = heads.state_dict()
         save_atomically(checkpoint, done)
 
-    if "confidence" not in done:
-        head, calibration = train_confidence(
-            target, dspark, cache, SHARES["confidence"] * run.budget, 8300 + run.seed
-        )
+    if "confidence" not in done or "confidence" in run.again:
+        head, calibration = train_confidence(target, dspark, cache, CONFIDENCE_ROWS, 8300 + run.seed)
         done["confidence"], done["calibration"] = head.state_dict(), asdict(calibration)
         note({"event": "calibration", **asdict(calibration)})
         save_atomically(checkpoint, done)

@@ -160,16 +160,20 @@ def test_calibration_repairs_overconfidence():
 
 
 def test_confidence_is_trained_and_calibrated_on_other_rows(target, row, monkeypatch):
-    monkeypatch.setattr(redraft, "ANCHORS", 16)
     monkeypatch.setattr(redraft, "CALIBRATION_ANCHORS", 24)
     seen = []
     inner = redraft.confidence_rows
     monkeypatch.setattr(redraft, "confidence_rows", lambda t, d, r, *rest: (seen.append(r), inner(t, d, r, *rest))[1])
     rows = [replace(row, own=i % 2 == 0) for i in range(24)]
-    head, calibration = redraft.train_confidence(target, DSpark(replace(DRAFT, block_size=7), SMALL), rows, 0.4, seed=1)
+    dspark = DSpark(replace(DRAFT, block_size=7), SMALL)
+    head, calibration = redraft.train_confidence(target, dspark, rows, 30, seed=1)
     assert isinstance(head, ConfidenceHead) and len(calibration.temperatures) == 7
     # one own row of twelve was kept for the calibration and never trained on
-    assert calibration.num_samples == 24 and sum(r is rows[22] for r in seen) == 1 and len(seen) > 1
+    assert calibration.num_samples == 24 and len(seen) == 24 and seen[-1] is rows[22] and all(r is not rows[22] for r in seen[:-1])
+    inputs, right = redraft.confidence_samples(target, dspark, rows[:1], np.random.default_rng(0))
+    if 0 < right[:, 0].float().mean() < 1:
+        told = torch.sigmoid(head.of(inputs))[:, 0]
+        assert told[right[:, 0]].mean() > told[~right[:, 0]].mean()
 
 
 def test_rounds_are_walked_over_positions():
