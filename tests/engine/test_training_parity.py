@@ -49,6 +49,8 @@ def logits_both_ways(engine, ids, cut):
     sequence, last = begin(ids)
     engine.scheduler.remove(sequence)
     sequence, _ = begin(ids[:cut])
+    # the rest is fed by hand, ahead of the scheduler
+    sequence.pages += engine.kv.allocator.allocate(engine.kv.pages_for(len(ids) + 1) - len(sequence.pages) + 1)
     rows = []
     for token in ids[cut:]:
         sequence.anchor = token
