@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.sample is not None and arguments.sample < len(keys):
         keys = sorted(random.Random(arguments.seed).sample(keys, arguments.sample))
     outcome = prover.run(keys, cells=arguments.all)
-    identities = [key for key in keys if prover.base.definitions[key][0].prediction and next(identity.moving(prover, key), None) is None]
+    predictions = [key for key in keys if key in prover.base.definitions and prover.base.definitions[key][0].prediction]  # bounds have none
+    identities = [key for key in predictions if next(identity.moving(prover, key), None) is None]
     result = {
         "schema": 1,
         "campaign": measured.name,
