@@ -157,6 +157,17 @@ def test_a_number_opens_its_card_by_link_by_mouse_and_by_key(browser, site):
     close(page)
 
 
+@pytest.mark.parametrize("path", ("numbers/index.html", "zh/numbers/index.html"))
+def test_the_index_can_be_searched(browser, site, path):
+    page = opened(browser, site / path)
+    page.fill("#ledger-search", "isl. plain tpot")
+    left = page.evaluate("[...document.querySelectorAll('main tbody tr')].filter((row) => row.checkVisibility()).map((row) => row.textContent.toLowerCase())")
+    assert left and all("isl." in row and "plain" in row and "tpot" in row for row in left)
+    page.fill("#ledger-search", "")
+    assert page.evaluate("[...document.querySelectorAll('main tr, main section')].every((node) => node.checkVisibility())")
+    close(page)
+
+
 @pytest.mark.parametrize("path", REPORTS)
 def test_what_a_first_view_costs(browser, site, path, capsys):
     page = opened(browser, site / path)

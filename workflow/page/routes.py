@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 LANGUAGES = ("en", "zh")
 LANG = {"en": "en", "zh": "zh-Hans"}
-ASSETS = ("page.css", "page.js")
+ASSETS = ("page.css", "page.js", "ledger.js")
 RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets", "audit"}
 """Names of routes, which no campaign may have."""
 MACHINES = ("feed.xml", "sitemap.xml")

@@ -215,11 +215,6 @@ class ReportView(PageView):
         return not any(lacking(parse(text, ""), self.context.lookup, self.context.campaign) for text in texts)
 
     @property
-    def has_mutation(self) -> bool:
-        """Whether the numbers of this campaign were put to the test."""
-        return self._has(self.strings.leaf("ui", "mutation", language=self.language))
-
-    @property
     def fractions(self) -> list[FractionView]:
         """The runs that the masthead shows: one in absolute terms, the largest win and the largest loss as factors."""
         runs = []
