@@ -44,7 +44,8 @@ def turns(cells: Sequence[Cell], number: int) -> tuple[Cell, ...]:
 
 def cache(stage: Cache) -> list[Block]:
     """The prefix cache on and off, on prompts that share nothing and on prompts that share a long prefix."""
-    settings = known(device_memory=stage.device_bytes, max_total_num_tokens=None, max_running_requests=None)
+    # a whole prefill chunk's activations must fit beside the pools
+    settings = known(device_memory=stage.device_bytes, max_total_num_tokens=None, max_running_requests=None, chunked_prefill_size=1024)
     off = PLAIN.with_knobs("radix-off", radix_cache=False, **settings)
     on = PLAIN.with_knobs("radix-on", radix_cache=True, **settings)
     arms = (off, on)
@@ -125,7 +126,7 @@ def factorial(stage: Factorial, search: Search) -> list[Block]:
     for repeat in range(stage.repeats):
         arms = tuple(
             dspark(gamma).with_knobs(
-                f"cap-{cap}/g{gamma}", max_running_requests=cap, **known(device_memory=stage.device_bytes, max_total_num_tokens=None)
+                f"cap-{cap}/g{gamma}", max_running_requests=cap, **known(device_memory=stage.device_bytes, max_total_num_tokens=None, chunked_prefill_size=512)
             )
             for cap in stage.caps
             for gamma in stage.block_sizes

@@ -355,7 +355,12 @@ class Session:
         return last.get("status") == "rejected" and last.get("label") == cell.arm.label and (last.get("note") or "").startswith("a probe moved")
 
     def probe(self, boot: Boot, fresh: bool = False) -> dict[str, float]:
-        """A probe of the machine: the last one where it was just taken, unless a fresh one is asked for."""
+        """A probe of the machine: the last one where it was just taken, unless a fresh one is asked for.
+
+        None (empty) on a boot with a memory budget: the probe's own buffers would be taken from what the cell is about.
+        """
+        if boot.engine.config.device_memory:
+            return {}
         now = time.monotonic()
         if not fresh and self.probes and now - self.probed_s < PROBE_AGE_S:
             return self.probes[-1]

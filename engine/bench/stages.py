@@ -110,7 +110,7 @@ class Memory:
     """The memory ceiling of each lane, with a hostile probe at every fraction."""
 
     lanes: tuple[str, ...] = ("plain", "dspark")
-    device_bytes: int = 96 << 20
+    device_bytes: int = 384 << 20
     anchor: float = 0.85
     step: float = 0.01
     boots: int = 6
@@ -126,7 +126,7 @@ class Memory:
 class Cache:
     """The prefix cache, off and on, on unique random prompts and on groups that share a system prompt."""
 
-    device_bytes: int = 192 << 20
+    device_bytes: int = 512 << 20
     extra_buffer: bool = False
     gsp_num_groups: int = 2
     gsp_prompts_per_group: int = 8
@@ -165,7 +165,7 @@ class Factorial:
 
     caps: tuple[int, ...] = (4, 8, 16)
     block_sizes: tuple[int, ...] = (2, 3, 5)
-    device_bytes: int = 96 << 20
+    device_bytes: int = 256 << 20
     max_concurrency: int = 16
     num_prompts: int = 32
     repeats: int = 2
