@@ -61,7 +61,7 @@ def lines(found: dict) -> list[str]:
 
 def dry_run(campaign, stage: Gate, as_json: bool) -> None:
     configs = gate_plan.configs(stage)
-    counts = {gate_plan.GREEDY: stage.problems, gate_plan.SAMPLED: stage.sampled_problems * stage.repeats, gate_plan.TEXT: stage.texts * stage.repeats}
+    counts = {gate_plan.GREEDY: stage.problems, gate_plan.SAMPLED: stage.sampled_problems * stage.repeats, gate_plan.TEXT: stage.texts * stage.text_repeats}
     samples = {config.arm.label: sum(counts[task] for task in config.tasks) for config in configs}
     seconds = sum(2.0 + count * 36 / stage.max_concurrency * 0.022 for count in samples.values())
     if as_json:

@@ -73,7 +73,7 @@ def questions(stage: Gate, campaign: str, seed: int, held_out: HeldOut) -> list[
             asked.append(Question(SAMPLED, f"arith-{number}", problem.prompt, problem.answer, hot, seeds, stage.max_tokens))
     prompts = held_out.prompts(Workload("gate", "en", stage.texts, 64), 64, campaign=campaign, seed=seed, repeat=0) if stage.texts else []
     for number, prompt in enumerate(prompts):
-        seeds = tuple(seed_of(campaign, seed, f"gate-{number}", "text", repeat) for repeat in range(stage.repeats))
+        seeds = tuple(seed_of(campaign, seed, f"gate-{number}", "text", repeat) for repeat in range(stage.text_repeats))
         asked.append(Question(TEXT, prompt.prompt_id, prompt.ids, None, hot, seeds, stage.text_tokens))
     return asked
 

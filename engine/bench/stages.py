@@ -241,7 +241,9 @@ class Gate:
     problems: int = 100
     sampled_problems: int = 50
     repeats: int = 4
-    texts: int = 12
+    texts: int = 16
+    text_repeats: int = 8
+    """Samples of each text: a broken verifier shows in how few of them differ."""
     max_tokens: int = 64
     text_tokens: int = 24
     max_concurrency: int = 32
@@ -334,7 +336,7 @@ SMOKE: dict[str, Stage] = {
     "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
     "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
     "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=2, inner=1),
-    "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, max_tokens=48, text_tokens=12, max_concurrency=12),
+    "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, text_repeats=4, max_tokens=48, text_tokens=12, max_concurrency=12),
     "kernels": Kernels(operators=("greedy_accept", "l2_norm")),
 }
 FULL: dict[str, Stage] = {

@@ -12,7 +12,7 @@ from engine.bench import gate_plan
 from engine.bench.gate_score import scored
 from engine.bench.stages import Gate
 
-STAGE = Gate(problems=120, sampled_problems=60, repeats=4, texts=12)
+STAGE = Gate(problems=120, sampled_problems=60, repeats=4, texts=12, text_repeats=4)
 
 
 def answer_row(config: gate_plan.Config, task: str, number: int, repeat: int, draw: random.Random) -> dict:
@@ -63,7 +63,7 @@ def write_gate(out: Path, campaign: str) -> None:
     """gate.csv and its manifest, with the machine and the code of the folder's other manifests."""
     draw = random.Random(5)
     rows = []
-    counts = {gate_plan.GREEDY: (STAGE.problems, 1), gate_plan.SAMPLED: (STAGE.sampled_problems, STAGE.repeats), gate_plan.TEXT: (STAGE.texts, STAGE.repeats)}
+    counts = {gate_plan.GREEDY: (STAGE.problems, 1), gate_plan.SAMPLED: (STAGE.sampled_problems, STAGE.repeats), gate_plan.TEXT: (STAGE.texts, STAGE.text_repeats)}
     for config in gate_plan.configs(STAGE):
         for task in config.tasks:
             problems, repeats = counts[task]

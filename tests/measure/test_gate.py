@@ -10,7 +10,7 @@ import pytest
 from engine import csvio, gate
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
-STAGES = {"gate": {"problems": 6, "sampled_problems": 3, "repeats": 4, "texts": 8, "max_tokens": 8, "text_tokens": 8, "max_concurrency": 4}}
+STAGES = {"gate": {"problems": 6, "sampled_problems": 3, "repeats": 4, "texts": 8, "text_repeats": 4, "max_tokens": 8, "text_tokens": 8, "max_concurrency": 4}}
 
 
 def test_rows_manifest_and_rescore(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -87,7 +87,7 @@ def test_sign_flip_is_a_probability_and_symmetric(pairs: list[tuple[int, int]]) 
 
 def rows_of(change=None) -> list[dict]:
     draw = random.Random(3)
-    counts = {"greedy": (STAGE.problems, 1), "sampled": (STAGE.sampled_problems, STAGE.repeats), "text": (STAGE.texts, STAGE.repeats)}
+    counts = {"greedy": (STAGE.problems, 1), "sampled": (STAGE.sampled_problems, STAGE.repeats), "text": (STAGE.texts, STAGE.text_repeats)}
     rows = [
         answer_row(config, task, number, repeat, draw)
         for config in gate_plan.configs(STAGE)
