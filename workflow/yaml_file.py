@@ -1,13 +1,18 @@
 """YAML files that people write, read strictly: one line says what is wrong with them, and a key that stands twice is wrong.
 
-PyYAML keeps the last of two equal keys without a word, so that a setting seems to have no effect.
+PyYAML keeps the last of two equal keys without a word, so that a setting seems to have no effect. Tags that make objects, aliases (a few lines of which
+stand for gigabytes) and numbers that are none are wrong as well: such a file may come from somebody else.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import yaml
+
+LONGEST = 1_000_000
+"""Characters of a file that a person writes; a longer one is something else."""
 
 
 class YamlError(ValueError):
@@ -46,10 +51,32 @@ def read_yaml(path: Path):
 
 def parse_yaml(text: str, name: Path | str):
     """What a YAML text holds; `name` is what messages call it. Raises YamlError."""
+    if len(text) > LONGEST:
+        raise YamlError(f"{name}: {len(text)} characters; expected at most {LONGEST}")
     try:
-        return yaml.load(text, Loader=Strict)
+        data = yaml.load(text, Loader=Strict)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         raise YamlError(f"{name}: {f'line {mark.line + 1}: ' if mark else ''}not valid YAML: {' '.join(str(error.problem).split())}") from None
     except yaml.YAMLError as error:
         raise YamlError(f"{name}: not valid YAML: {' '.join(str(error).split())}") from None
+    except (ValueError, OverflowError) as error:  # a date that is none, an integer of thousands of digits
+        raise YamlError(f"{name}: not valid YAML: a value cannot be read: {' '.join(str(error).split())[:120]}") from None
+    if fault := _unfit(data):
+        raise YamlError(f"{name}: {fault}")
+    return data
+
+
+def _unfit(data) -> str | None:
+    """What no file of ours holds, found in a walk that takes no longer than the text: shared values, infinities."""
+    seen, left = set(), [data]
+    while left:
+        value = left.pop()
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"{value} is not a finite number"
+        if isinstance(value, (dict, list)):
+            if id(value) in seen:
+                return "an alias (*name) repeats a mapping or a list; write it out where it is meant"
+            seen.add(id(value))
+            left.extend(value.values() if isinstance(value, dict) else value)
+    return None

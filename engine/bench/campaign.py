@@ -110,6 +110,8 @@ def parse(path: Path) -> dict:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
         raise ConfigError(f"{path}:{line} not valid YAML: {getattr(error, 'problem', None) or error}") from None
+    except ValueError as error:  # a date that is none, an integer of thousands of digits
+        raise ConfigError(f"{path}: not valid YAML: a value cannot be read: {error}") from None
     schema = json.loads((SCHEMAS / "campaign.schema.json").read_text("utf8"))
     fault = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
     if fault:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from tests.data.synthetic import Physics, Plan, write_campaign
 from tests.derive.edit import remove, rewrite
+from workflow.derive.schema import kind_of
 
 SMALL = Plan(repeats=2, prompts=3, osl=24, isls=(64, 512, 4096), concurrencies=(1, 4, 16))
 STAGES = {
@@ -37,7 +39,7 @@ RESULTS = (
 
 
 def points(folder: Path) -> list[str]:
-    return sorted(path.name for path in (*folder.glob("sweep_*.csv"), *folder.glob("search.csv")))
+    return sorted(path.name for path in folder.glob("*.csv") if kind_of(path) == "points")
 
 
 def rows_of(folder: Path) -> list[str]:
@@ -72,9 +74,13 @@ def only_failed(folder: Path) -> None:
 
 
 def hostile(folder: Path) -> None:
-    """A failed point in every file, with a note that no page may run, render or believe."""
+    """A failed point in every file with a note, and a title and remarks, that no page may run, render or believe."""
     for file in points(folder):
         rewrite(folder, file, lambda rows: [*rows, failed({**rows[-1], "run_id": "hostile"}, "crash", HOSTILE)])
+    text = json.dumps(HOSTILE.split("\u202e")[0].strip(), ensure_ascii=False)
+    definition = folder / "campaign.yaml"
+    lines = [line for line in definition.read_text("utf8").splitlines() if not line.startswith(("hardware:", "source:"))]
+    definition.write_text("\n".join([*lines, f"title: {{en: {text}, zh: {text}}}", f"hardware: {text}", f"source: {text}", ""]), "utf8")
 
 
 def one_row(folder: Path) -> None:

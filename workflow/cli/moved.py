@@ -47,7 +47,7 @@ def read(name: str) -> Values:
     """Values of a path or of REF:PATH."""
     if Path(name).exists() or ":" not in name:
         return campaign.load_values(Path(name))
-    shown = subprocess.run(["git", "show", name], cwd=campaign.ROOT, capture_output=True)
+    shown = subprocess.run(["git", "show", "--end-of-options", name], cwd=campaign.ROOT, capture_output=True)
     if shown.returncode != 0:
         raise BadInput(f"{name}: {shown.stderr.decode().strip().splitlines()[0]}; expected REF:PATH/values.json")
     try:

@@ -89,6 +89,8 @@ class Compiler:
                 return lambda value: not is_number(value) or value > wanted
             case "minLength":
                 return lambda value: not isinstance(value, str) or len(value) >= wanted
+            case "maxLength":
+                return lambda value: not isinstance(value, str) or len(value) <= wanted
             case "pattern":
                 search = re.compile(wanted).search
                 return lambda value: not isinstance(value, str) or search(value) is not None
