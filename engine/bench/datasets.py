@@ -79,7 +79,9 @@ def shared_prefix(held_out: HeldOut, workload: Workload, isl: int, key: int) -> 
         group = number % groups
         system, question = found[group], found[groups + number]
         body = (*system.ids[system.end - system_len + 1 : system.end], *question.ids[question.end - question_len : question.end])
-        prompts.append(Prompt(f"group-{group}-{question.document}@{question.end}", content, (held_out.bos, *body)))
+        # the whole prompt in its name: outputs of equal names are compared, also between repeats with other prefixes
+        name = f"{system.document}@{system.end}-{system_len}+{question.document}@{question.end}"
+        prompts.append(Prompt(name, content, (held_out.bos, *body)))
     return sorted(prompts, key=lambda prompt: hashlib.sha256(f"{key}|{prompt.prompt_id}".encode()).digest())
 
 

@@ -78,3 +78,22 @@ def test_missing_and_broken_text_are_named(text: HeldOut) -> None:
         text.documents("en")
     with pytest.raises(ConfigError, match="zh.jsonl: line 1"):
         text.documents("zh")
+
+
+def test_a_name_stands_for_one_prompt_in_every_dataset(text: HeldOut, tmp_path: Path) -> None:
+    """Outputs are compared by name and length, so a name that two prompts share would accuse an engine that is right."""
+    (tmp_path / "prompts.txt").write_text("0 40\n---\n1 40")
+    shared = {"dataset": "shared-prefix", "gsp_num_groups": 2}
+    workloads = [
+        Workload("a", "code", 8, 192),
+        Workload("b", "mixed", 8, 192),
+        Workload("c", "en", 16, 192, **shared, gsp_system_prompt_len=64),
+        Workload("d", "en", 16, 192, **shared, gsp_system_prompt_len=96),
+        Workload("e", "en", 8, 192, dataset="random-ids"),
+        Workload("f", "en", 4, 192, dataset="fixed", file=str(tmp_path / "prompts.txt")),
+        Workload("g", "zh", 16, 192, dataset="histories", stride=1),
+    ]
+    found: dict[tuple[str, int], tuple[int, ...]] = {}
+    for workload, repeat in itertools.product(workloads, range(12)):
+        for prompt in draw(text, workload, 128, repeat):
+            assert found.setdefault((prompt.prompt_id, len(prompt.ids)), prompt.ids) == prompt.ids
