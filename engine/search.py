@@ -185,7 +185,10 @@ class Searching:
         alarm = false_alarms(self.aa, (self.stage.window_repeats, self.stage.confirm_pairs))
         if alarm:
             self.section["false_alarm"] = alarm.as_dict()
-            say(f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %)")
+            say(
+                f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %:"
+                f" {alarm.pairs} pairs of boots make {alarm.independent} comparisons that share none)"
+            )
         return rows
 
     def before_window(self) -> None:

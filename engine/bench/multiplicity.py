@@ -23,8 +23,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """95 % interval of a proportion."""
+def wilson(hits: float, n: int) -> tuple[float, float]:
+    """95 % interval of a proportion; `hits` need not be whole where a share is carried over to a smaller n."""
     if n == 0:
         return 0.0, 1.0
     share, z2 = hits / n, Z95 * Z95
@@ -41,6 +41,8 @@ class FalseAlarm:
     pairs: int
     """Recorded A/A pairs of boots that the comparisons are made of; the comparisons overlap."""
     comparisons: int
+    independent: int
+    """Comparisons that share no pair: the n of the interval, far below `comparisons`."""
     alarms: int
     rate: float
     lo: float
@@ -54,7 +56,8 @@ def false_alarms(log_ratios: Sequence[float], sizes: Sequence[int]) -> FalseAlar
     """Permute the labels inside recorded A/A pairs and judge every set of `sizes` pairs as a candidate would be judged.
 
     Swapping the labels of a pair flips the sign of its log ratio. A pattern and its mirror image give the same verdict up to
-    its name, so one of the two counts. None where there are fewer than two pairs.
+    its name, so one of the two counts. Relabelling the same pairs adds no machine time, so the interval takes for its n only the
+    comparisons that the pairs can make without sharing one. None where there are fewer than two pairs.
     """
     n = len(log_ratios)
     if n < 2:
@@ -71,5 +74,6 @@ def false_alarms(log_ratios: Sequence[float], sizes: Sequence[int]) -> FalseAlar
                 alarms += compare(chosen, spread).verdict != "not resolved"
     if not comparisons:
         return None
-    lo, hi = wilson(alarms, comparisons)
-    return FalseAlarm(n, comparisons, alarms, alarms / comparisons, lo, hi)
+    rate, independent = alarms / comparisons, n // min(size for size in sizes if size <= n)
+    lo, hi = wilson(rate * independent, independent)
+    return FalseAlarm(n, comparisons, independent, alarms, rate, lo, hi)

@@ -32,7 +32,14 @@ def test_enough_comparisons_from_four_pairs_and_few_alarms() -> None:
     draw = random.Random(4)
     found = false_alarms([draw.gauss(0, 0.02) for _ in range(4)], (2, 3))
     assert found.comparisons >= 40 and found.pairs == 4
-    assert found.lo <= found.rate <= found.hi < 0.5
+    assert found.lo <= found.rate <= found.hi <= 1 and found.rate < 0.3
+
+
+def test_relabelling_the_same_pairs_does_not_narrow_the_interval() -> None:
+    """Sixteen times the comparisons from one pair more: the interval follows the pairs."""
+    four, five = (false_alarms([0.01, -0.02, 0.015, 0.005, -0.01][:n], (2,)) for n in (4, 5))
+    assert five.comparisons > 3 * four.comparisons and four.independent == five.independent == 2
+    assert four.hi - four.lo > 0.5 and five.hi - five.lo > 0.5
 
 
 def test_one_pair_says_nothing() -> None:
