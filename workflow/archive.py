@@ -34,7 +34,7 @@ def archive(plan: Plan, name: str, into: str, titles: dict[str, str], hardware: 
     if target.exists():
         raise PlanError(f"{CAMPAIGNS / into}: exists already; choose another name or remove it")
     source = plan.root / CAMPAIGNS / name
-    stages = [stage for stage in plan.stages(name) if measured(source, stage)]
+    stages = [stage for stage in plan.listed(name) if measured(source, stage)]
     if not stages:
         raise PlanError(f"{CAMPAIGNS / name}: no measured stage to archive; run `snakemake --cores 1 measure` first")
     definition = plan.definition(name)

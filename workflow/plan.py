@@ -15,6 +15,7 @@ from workflow.yaml_file import YamlError, read_yaml
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGNS = Path("workflow/campaigns")
 BUILD = Path("workflow/build")
+PRESETS = ("quick", "full", "smoke")
 
 
 class PlanError(ValueError):
@@ -65,13 +66,15 @@ class Plan:
     names: tuple[str, ...]
     lead: str
     root: Path = ROOT
+    preset: str | None = None
+    """Preset that is measured; None: each campaign's own."""
 
     @classmethod
     def from_config(cls, config: dict, root: Path = ROOT) -> "Plan":
         names = tuple(config["campaigns"])
         if config["lead"] not in names:
             raise PlanError(f"workflow/config.yaml: lead: {config['lead']!r} is not among campaigns: {', '.join(names)}")
-        plan = cls(names, config["lead"], root)
+        plan = cls(names, config["lead"], root, config.get("preset"))
         for name in names:
             plan.definition(name)
         return plan
@@ -106,7 +109,13 @@ class Plan:
         return "|".join(self.live) or "(?!)"
 
     def stages(self, name: str) -> list[Stage]:
-        """The stages that a live campaign measures, in the order of the DAG."""
+        """The stages that a live campaign measures at this preset, in the order of the DAG."""
+        measure = self.definition(name)["measure"]
+        preset, wanted = self.preset or measure.get("preset"), measure["stages"]
+        return [stage for stage in STAGES if stage.name in wanted and preset in ((wanted[stage.name] or {}).get("presets") or (preset,))]
+
+    def listed(self, name: str) -> list[Stage]:
+        """Every stage that a live campaign lists, whatever the preset."""
         wanted = self.definition(name)["measure"]["stages"]
         return [stage for stage in STAGES if stage.name in wanted]
 
@@ -152,9 +161,14 @@ def _check_stages(file: str, measure: object) -> None:
     stages = measure.get("stages") if isinstance(measure, dict) else None
     if not isinstance(stages, dict) or not stages:
         raise PlanError(f"{file}: measure.stages: expected a mapping with at least one of: {', '.join(known)}")
-    for name in stages:
+    for name, settings in stages.items():
         if name not in known:
             raise PlanError(f"{file}: measure.stages: {name!r} is no stage; there are: {', '.join(known)}")
+        if not isinstance(settings, dict | None):
+            raise PlanError(f"{file}: measure.stages.{name}: {settings!r} is no mapping of settings")
+        presets = (settings or {}).get("presets", PRESETS)
+        if not isinstance(presets, list | tuple) or not presets or not set(map(str, presets)) <= set(PRESETS):
+            raise PlanError(f"{file}: measure.stages.{name}.presets: {presets!r} is no list of presets; there are: {', '.join(PRESETS)}")
 
 
 def sources(*patterns: str, root: Path = ROOT) -> list[str]:

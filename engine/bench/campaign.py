@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +16,8 @@ from engine.csvio import SCHEMAS
 
 ROOT = SCHEMAS.parent.parent
 PRESETS = ("quick", "full", "smoke")
+STAGE_KEYS = ("presets", "threads")
+"""Keys of a stage that are no sizes: the workflow reads the first, `Campaign.at` the second."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Campaign:
     engine: EngineConfig
     """Settings of every boot; lane and block size come from the arm."""
     stages: dict[str, Stage]
+    own_threads: dict[str, int] = field(default_factory=dict)
+    """Stage -> threads, where they are not the campaign's."""
     probe_tolerance: float = 0.1
     """A cell is measured again when a probe of the machine moved by more than this share; fixed before measuring."""
 
@@ -45,6 +49,11 @@ class Campaign:
         if name not in self.stages:
             raise ConfigError(f"{self.path}: measure.stages: no {name!r}; it lists {', '.join(self.stages)}")
         return self.stages[name]
+
+    def at(self, stage: str) -> Campaign:
+        """The campaign with a stage's own threads, which every boot and row of that command then has."""
+        threads = self.own_threads.get(stage, self.threads)
+        return self if threads == self.threads else replace(self, threads=threads, engine=replace(self.engine, threads=threads))
 
     def as_run(self, stage: str) -> dict:
         """The settings of one stage as they ran, for the manifest."""
@@ -73,7 +82,9 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     given = measure["stages"]
     own = chosen == measure["preset"]
     start = {"smoke": SMOKE, "full": FULL}.get(chosen) or {name: kind() for name, kind in STAGES.items()}
-    stages = {name: override(start[name], given[name] or {}) if own else start[name] for name in STAGES if name in given}
+    sizes = {name: {key: value for key, value in (given[name] or {}).items() if key not in STAGE_KEYS} for name in STAGES if name in given}
+    stages = {name: override(start[name], values) if own else start[name] for name, values in sizes.items()}
+    own_threads = {name: given[name]["threads"] for name in stages if "threads" in (given[name] or {})}
     settings = dict(measure.get("engine") or {})
     if "device_memory" in settings:
         settings["device_memory"] = parse_size(settings["device_memory"])
@@ -94,6 +105,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         temperature=float(measure.get("temperature", 0.0)),
         engine=engine,
         stages=stages,
+        own_threads=own_threads,
         probe_tolerance=float(measure.get("probe_tolerance", 0.1)),
     )
 

@@ -159,6 +159,7 @@ class Run:
     @classmethod
     def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> Run:
         """Everything that can be wrong with the input is found here, before the first boot."""
+        campaign = campaign.at(stage)
         weights = campaign.engine.weights
         writable(args.out)
         model = manifest.model_name(ModelConfig.load(weights / "target.json"))
@@ -170,7 +171,8 @@ class Run:
         hashes = fingerprint()
         machine_lock = hold_machine(progress.say)
         load_start = load_average()
-        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu)
+        # one thread has one processor; several have all that there are
+        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu) if campaign.threads == 1 else None
         leave_cpu(cpu)
         machine = Machine.read()
         journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}.jsonl", args.resume)

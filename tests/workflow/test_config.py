@@ -1,5 +1,7 @@
 """The two YAML files that a user edits are read strictly: one line says what is wrong."""
 
+import json
+
 import pytest
 
 from workflow.page.__main__ import main
@@ -20,7 +22,7 @@ def test_the_configuration_is_good():
         ("languages: [en, zh]", "languages: [en, fr]", "languages.1: 'fr' is not one of ['en', 'zh']"),
         ('site_url: ""', 'site_url: "javascript:alert(1)"', "expected: an http or https address, or nothing"),
         ('site_url: ""', "site_url: 'https://a.example/\"x'", "expected: an http or https address, or nothing"),
-        ("preset: quick", "preset: slow", "preset: 'slow' is not one of ['quick', 'smoke']"),
+        ("preset: quick", "preset: slow", "preset: 'slow' is not one of ['quick', 'full', 'smoke']"),
         ("preset: quick", "preset: quick\npreset: smoke", "not valid YAML: key 'preset' stands on line"),
         ("preset: quick", "prest: quick", "the document: "),
         (CAMPAIGNS, "campaigns: [zh]", "campaigns.0: "),
@@ -49,4 +51,14 @@ def test_a_campaign_s_folder_has_its_name(tmp_path):
     folder.mkdir(parents=True)
     (folder / "campaign.yaml").write_text("name: other\nbackend: external\n", "utf8")
     with pytest.raises(PlanError, match="name: 'other'; a campaign's folder has its name, expected 'shelf'"):
+        Plan(("shelf",), "shelf", tmp_path).definition("shelf")
+
+
+@pytest.mark.parametrize("presets", ["full", [], ["slow"], 3])
+def test_presets_of_a_stage_are_a_list_of_presets(tmp_path, presets):
+    folder = tmp_path / "workflow/campaigns/shelf"
+    folder.mkdir(parents=True)
+    stages = {"osl": {"presets": presets}}
+    (folder / "campaign.yaml").write_text(json.dumps({"name": "shelf", "backend": "embedded", "measure": {"preset": "quick", "stages": stages}}), "utf8")
+    with pytest.raises(PlanError, match=r"measure\.stages\.osl\.presets: .* there are: quick, full, smoke"):
         Plan(("shelf",), "shelf", tmp_path).definition("shelf")
