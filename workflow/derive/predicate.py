@@ -87,6 +87,8 @@ class Compiler:
                 return lambda value: not is_number(value) or value <= wanted
             case "exclusiveMinimum":
                 return lambda value: not is_number(value) or value > wanted
+            case "exclusiveMaximum":
+                return lambda value: not is_number(value) or value < wanted
             case "minLength":
                 return lambda value: not isinstance(value, str) or len(value) >= wanted
             case "maxLength":
@@ -105,9 +107,12 @@ class Compiler:
                 return lambda value: not isinstance(value, dict) or len(value) >= wanted
             case "uniqueItems":
                 return lambda value: not isinstance(value, list) or len(set(map(repr, value))) == len(value)
+            case "prefixItems":
+                first = [self._compile(rule, home) for rule in wanted]
+                return lambda value: not isinstance(value, list) or all(rule(item) for rule, item in zip(first, value, strict=False))
             case "items":
-                one = self._compile(wanted, home)
-                return lambda value: not isinstance(value, list) or all(one(item) for item in value)
+                one, skipped = self._compile(wanted, home), len(schema.get("prefixItems", ()))
+                return lambda value: not isinstance(value, list) or all(one(item) for item in value[skipped:])
             case "properties":
                 return self._properties({name: self._compile(rule, home) for name, rule in wanted.items()})
             case "additionalProperties":
@@ -120,6 +125,9 @@ class Compiler:
             case "not":
                 forbidden = self._compile(wanted, home)
                 return lambda value: not forbidden(value)
+            case "allOf":
+                parts = [self._compile(part, home) for part in wanted]
+                return lambda value: all(part(value) for part in parts)
             case "anyOf":
                 choices = [self._compile(choice, home) for choice in wanted]
                 return lambda value: any(choice(value) for choice in choices)
