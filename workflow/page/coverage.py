@@ -31,8 +31,8 @@ class Coverage:
     @classmethod
     def of(cls, root: Element) -> Coverage:
         # a mark inside a mark (a tick inside an axis) is one declaration
-        declared = root.xpath("//*[@data-lit][not(ancestor::*[@data-lit])]")
-        return cls(len(root.xpath("//*[@data-key]")), len(declared), len(root.xpath("//*[@data-def]")), len(root.xpath("//*[@data-claim]")))
+        declared = root.xpath("count(//@data-lit[not(../ancestor::*/@data-lit)])")
+        return cls(*map(int, (root.xpath("count(//@data-key)"), declared, root.xpath("count(//@data-def)"), root.xpath("count(//@data-claim)"))))
 
     def facts(self) -> dict:
         meanings = {

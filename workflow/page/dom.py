@@ -52,36 +52,36 @@ class Around:
     """What an element inherits from the elements around it, itself included."""
 
     language: str
-    exempt: bool
-    """Inside code, a time, a script."""
     covered: bool
     """Inside an element with data-key or data-lit."""
     worded: bool
     """Inside an element with data-claim or data-def."""
 
     def inside(self, node: Element) -> Around:
-        lang, has = node.get("lang"), node.attrib
-        if not has and node.tag not in EXEMPT:
+        has = node.keys()
+        if not has:
             return self
-        return Around(
-            ("zh" if lang.startswith("zh") else "en") if lang else self.language,
-            self.exempt or node.tag in EXEMPT,
-            self.covered or "data-key" in has or "data-lit" in has,
-            self.worded or "data-claim" in has or "data-def" in has,
-        )
+        language, covered, worded = self.language, self.covered, self.worded
+        if "lang" in has and (lang := node.get("lang")):
+            language = "zh" if lang.startswith("zh") else "en"
+        covered = covered or "data-key" in has or "data-lit" in has
+        worded = worded or "data-claim" in has or "data-def" in has
+        if (language, covered, worded) == (self.language, self.covered, self.worded):
+            return self
+        return Around(language, covered, worded)
 
 
-def walk(node: Element, around: Around = Around("en", False, False, False)) -> Iterator[tuple[Element, Around]]:
-    """Every element with its surroundings, in document order; what stands inside code, a time or a script is not looked into."""
+def walk(node: Element, around: Around = Around("en", False, False)) -> Iterator[tuple[Element, Around]]:
+    """Every element with its surroundings, in document order, without code, times and scripts and what stands inside them."""
     stack = [(node, around)]
     while stack:
         node, around = stack.pop()
-        if not tag(node):
+        if node.tag in EXEMPT or not isinstance(node.tag, str):
             continue
         around = around.inside(node)
         yield node, around
-        if not around.exempt and len(node):
-            stack.extend((child, around) for child in reversed(node))
+        if len(node):
+            stack += [(child, around) for child in reversed(node)]
 
 
 def texts(node: Element) -> Iterator[str]:

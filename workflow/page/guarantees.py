@@ -60,6 +60,8 @@ def _unsure(section: Section, key: str, use: Use, lookup: Lookup) -> list[Proble
         if use.verdict == "missing":
             return [Problem(*place, f"{key} is evidence of {use.claim}; its missing variant cannot rely on it")] if key in claim.evidence else []
         evidence = claim.evidence
+    if key in evidence or key in section.needs:
+        return []
     sure = lookup.ancestors((*evidence, *section.needs))
     parents = lookup.fact(key).parents
     if key in sure or (parents and sure.issuperset(parents)):

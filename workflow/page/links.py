@@ -48,9 +48,13 @@ class Links:
         """Dead links and third-party fetches, with the page they stand on."""
         found = []
         for path, root in self._roots.items():
+            alive: set[str] = set()  # the index of numbers links to one place many times
             for node in root.iter("a", *FETCHING):
                 name = node.tag
-                if name == "a" and (href := node.get("href")) is not None and (message := self._dead(path, href)):
+                if name == "a" and (href := node.get("href")) is not None and href not in alive:
+                    if not (message := self._dead(path, href)):
+                        alive.add(href)
+                        continue
                     found.append((path, Finding("dead link", message, href, dom.anchor_of(node))))
                 if name in FETCHING and (url := node.get(FETCHING[name])):
                     passive = name == "link" and set((node.get("rel") or "").split()) & PASSIVE_RELATIONS

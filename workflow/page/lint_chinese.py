@@ -28,6 +28,8 @@ RULES = (
     ("no space between Han and Latin", re.compile(rf"(?<={H})(?={L})|(?<={L})(?={H})"), "one space between Han and Latin or digits"),
     ("double space", re.compile(rf"(?<={H}) {{2,}}|  +(?={H})"), "one space"),
 )
+ANY = re.compile(rf"[{HAN}{MARKS}“”‘’]")
+"""What every rule needs to find anything: most cells of the index of numbers hold none."""
 STRAY = re.compile(r"\*\*")
 ITALIC = re.compile(r"(?<![*\w\\])\*(?![*\s])[^*\n]+(?<![*\s])\*(?!\*)|(?<!\w)_(?!_)[^_\n]+_(?!\w)")
 APART = {"label", "legend", "button", "option"}
@@ -57,6 +59,7 @@ def page_findings(root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Aro
     findings = []
     suspicious = root.xpath("//text()[contains(., '**')][not(ancestor::code or ancestor::pre or ancestor::script)]")
     languages = ("en", "zh") if suspicious else ("zh",)
+    italics = {dom.block_of(node): node for node in root.iter("em", "i")}
     for block, language, text in _lines(dom.walk(root) if walked is None else walked, languages):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
@@ -67,14 +70,13 @@ def page_findings(root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Aro
             )
         if language != "zh":
             continue
-        for check, pattern, cure in RULES:
+        for check, pattern, cure in RULES if ANY.search(text) else ():
             if match := pattern.search(text):
                 findings.append(
                     Finding(check, f"“{near(text, match.start(), 12)}”: {cure}", text[max(0, match.start() - 4) : match.start()], anchor)
                 )
-        for node in block.iter("em", "i"):
-            if dom.block_of(node) is block:
-                findings.append(Finding("italics", f"“{dom.text_of(node)}”: Chinese has no italics", dom.text_of(node), anchor))
+        if (node := italics.get(block)) is not None:
+            findings.append(Finding("italics", f"“{dom.text_of(node)}”: Chinese has no italics", dom.text_of(node), anchor))
     return findings
 
 
@@ -84,7 +86,6 @@ def _lines(walked, languages):
         name = block.tag
         if (
             around.language in languages
-            and not around.exempt
             and (name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class")))
         ):
             for line in "".join(_own(block, around.language)).split("\v"):
@@ -99,7 +100,7 @@ def _own(node, language: str):
         name = dom.tag(child)
         if name in ("script", "style", "svg") or not name or (name == "a" and child.get("class") in ASIDE):
             pass
-        elif name in APART or (name in ("span", "strong", "sup") and child.get("class")) or name in dom.BLOCKS:
+        elif name in APART or child.get("class") == "no" or (name in ("span", "strong", "sup") and child.get("class")) or name in dom.BLOCKS:
             yield "\v"
         elif name == "data" and child.text == child.get("value"):
             yield "x"  # shown as it was measured: a name of a machine, not our prose

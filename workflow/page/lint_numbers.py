@@ -43,8 +43,7 @@ class NumbersLint:
         """`walked`: the page as `dom.walk` gives it, where the caller has it already."""
         findings = []
         for node, around in dom.walk(root) if walked is None else walked:
-            if not around.exempt:
-                findings += self._element(node, around)
+            findings += self._element(node, around)
         return [*findings, *self._spliced(root), *self._declared(root)]
 
     def _element(self, node: dom.Element, around: dom.Around):
@@ -98,36 +97,36 @@ class NumbersLint:
 
     def _spliced(self, root):
         for node in root.xpath("//*[@data-key]"):
-            keys, anchor, language = node.get("data-key").split(), dom.anchor_of(node), dom.language(node)
+            keys, language = node.get("data-key").split(), dom.language(node)
             if unknown := [key for key in keys if not self.lookup.known(key)]:
-                yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], anchor)
+                yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], dom.anchor_of(node))
                 continue
             facts = [self.lookup.fact(key) for key in keys]
             shown = dom.text_of(node) if dom.tag(node) != "meta" else node.get("content") or ""
             if dom.tag(node) == "data":
-                yield from self._value(node, facts[0], language, shown, anchor)
+                yield from self._value(node, facts[0], language, shown)
             elif left := self._left_over(shown, facts, language):
                 yield Finding(
                     "typed digit",
                     f"“{left}” in “{near(shown, shown.find(left))}” is none of the facts {', '.join(keys)} in {language}",
                     left,
-                    anchor,
+                    dom.anchor_of(node),
                 )
 
-    def _value(self, node, fact: Fact, language: str, shown: str, anchor: str | None):
+    def _value(self, node, fact: Fact, language: str, shown: str):
         if fact.missing:
-            yield Finding("spliced value", f"{fact.key} is missing, yet shown as “{shown}”", shown, anchor)
+            yield Finding("spliced value", f"{fact.key} is missing, yet shown as “{shown}”", shown, dom.anchor_of(node))
             return
         raw = node.get("value") or ""
         expected = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
         if raw != expected:
-            yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, anchor)
+            yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, dom.anchor_of(node))
         if shown != self.formatter(fact, language) and shown not in self.renderings(fact, language):
             yield Finding(
                 "spliced value",
                 f"“{shown}” is not how {fact.key} is written in {language} ({self.formatter(fact, language)})",
                 shown,
-                anchor,
+                dom.anchor_of(node),
             )
 
     def renderings(self, fact: Fact, language: str) -> set[str]:
@@ -159,13 +158,10 @@ class NumbersLint:
         return match.group() if match else None
 
     def _declared(self, root):
-        for node in root.xpath("//*[@data-lit]"):
-            name = node.get("data-lit")
-            if name not in self.literals.literals and name not in BUILT_IN:
-                yield Finding("literal", f"data-lit {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
-        for node in root.xpath("//*[@data-def]"):
-            if (name := node.get("data-def")) not in self.literals.definitions:
-                yield Finding("literal", f"data-def {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
+        for attribute, names in (("data-lit", {*self.literals.literals, *BUILT_IN}), ("data-def", {*self.literals.definitions})):
+            for name in sorted(set(map(str, root.xpath(f"//@{attribute}"))) - names):
+                for node in root.xpath(f"//*[@{attribute}=$name]", name=name):
+                    yield Finding("literal", f"{attribute} {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
 
 
 def _follows_splice(node: dom.Element, text: str) -> bool:

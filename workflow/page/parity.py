@@ -47,13 +47,12 @@ def compare(english: Section, chinese: Section, contexts: dict[str, Context], wo
 
 def _typed(section: Section, block: DocBlock, language: str, variant: str, words: Words) -> list[Problem]:
     """Typed numbers, also in variants that do not speak today and are on no page yet."""
-    line = section.line_of(block.id)
     found = [("typed digit", digits) for digits in DIGITS.findall(block.text)]
     found += [("number word", word) for word in words.numbers_in(block.text, language)]
     return [
         Problem(
             section.file,
-            section.line_with(text, block.id) or line,
+            section.line_with(text, block.id) or section.line_of(block.id),
             check,
             f"“{text}” in block {block.id} ({variant}) is neither spliced nor declared",
         )
@@ -80,9 +79,8 @@ def _blocks(english: Section, chinese: Section, twins: dict[str, list[DocBlock]]
 
 def _block(en: DocBlock, zh: DocBlock, section: Section, variant: str, words: Words) -> list[Problem]:
     problems = []
-    line = section.line_of(en.id)
-    if differs := _differences(en.signature, zh.signature):
-        problems.append(Problem(section.file, line, "parity", f"block {en.id} ({variant}): {differs}"))
+    if en.signature != zh.signature and (differs := _differences(en.signature, zh.signature)):
+        problems.append(Problem(section.file, section.line_of(en.id), "parity", f"block {en.id} ({variant}): {differs}"))
     classes = words.parity_classes(bool(en.claims or zh.claims))
     found = {
         language: {name: word for name, word in words.classes_in(block.text, language).items() if name in classes}
@@ -94,7 +92,7 @@ def _block(en: DocBlock, zh: DocBlock, section: Section, variant: str, words: Wo
             problems.append(
                 Problem(
                     section.file,
-                    line,
+                    section.line_of(en.id),
                     "parity",
                     f"block {en.id} ({variant}): {here} says “{found[here][name]}”, {there} says none of {wanted}",
                 )

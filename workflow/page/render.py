@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -68,15 +68,16 @@ class Sources:
             templates, Content.load(templates), Strings.load(templates), Literals.load(templates), Words.load(templates / "words.yaml")
         )
 
-    @cached_property
+    @property
     def jinja(self) -> Environment:
-        return Environment(
-            loader=FileSystemLoader(self.templates),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=False,
-            keep_trailing_newline=True,
-        )
+        return _environment(self.templates)
+
+
+@lru_cache(maxsize=4)
+def _environment(templates: Path) -> Environment:
+    """Compiled templates, kept between builds of one process; Jinja reads a file again when it has changed."""
+    loader = FileSystemLoader(templates)
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=False, keep_trailing_newline=True)
 
 
 @dataclass(frozen=True)

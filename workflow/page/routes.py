@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 LANGUAGES = ("en", "zh")
 LANG = {"en": "en", "zh": "zh-Hans"}
@@ -17,6 +18,7 @@ AUDITED = "claims.csv"
 """What a publication claims; a campaign that has it has an audit page."""
 
 
+@lru_cache(maxsize=4096)
 def relative(target: str, source: str) -> str:
     """The link from one file of the site to another."""
     return posixpath.relpath(target, posixpath.dirname(source) or ".")
