@@ -7,6 +7,8 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import html5lib
+
 from workflow.derive.fact import Cell, Claim, Fact
 from workflow.derive.values import Values
 from workflow.page.site import Result, build
@@ -139,3 +141,10 @@ class Workspace:
 
     def build(self) -> Result:
         return build(Plan((self.name,), self.name, self.root), self.root / "build", self.root / "templates")
+
+
+def html_errors(page: str) -> list[str]:
+    """What a conforming HTML parser finds wrong with the text of a page, with line and column."""
+    parser = html5lib.HTMLParser()
+    parser.parse(page)
+    return [f"{line}:{column}: {code} {detail.get('name', '')}" for (line, column), code, detail in parser.errors]

@@ -9,6 +9,7 @@ import pytest
 
 from tests.data.synthetic import Physics, write_campaign
 from tests.data.synthetic import Plan as Cells
+from tests.page.campaign import html_errors
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import VERDICTS
@@ -45,10 +46,22 @@ def complaints(result) -> list[str]:
     return [str(problem) for problem in result.problems]
 
 
-def test_the_content_builds_clean(house):
-    result = house.build(house.values)
+@pytest.fixture(scope="module")
+def result(house):
+    return house.build(house.values)
+
+
+def test_the_content_builds_clean(result):
     assert complaints(result) == []
     assert all(len(content) < 700_000 for name, content in result.files.items() if name in ("index.html", "zh/index.html"))
+
+
+def test_the_pages_are_what_the_standard_calls_html(result):
+    """By a parser that follows the specification and says where a page does not."""
+    pages = {name: content.decode() for name, content in result.files.items() if name.endswith(".html") and "numbers" not in name}
+    assert {"index.html", "zh/index.html", "parallel/index.html"} <= pages.keys()
+    for name, page in pages.items():
+        assert html_errors(page) == [], name
 
 
 def test_every_claim_of_the_content_is_derived(house):

@@ -9,11 +9,12 @@ import sys
 import pytest
 from lxml import html
 
-from tests.page.campaign import CLAIMS, Workspace
+from tests.page.campaign import CLAIMS, Workspace, html_errors
 from workflow.derive.fact import VERDICTS
 from workflow.page.dialect import VERDICTS as VARIANTS
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
+from workflow.page.routes import LANGUAGES
 from workflow.page.site import build, write
 from workflow.plan import ROOT, Plan
 
@@ -124,6 +125,21 @@ def test_text_of_one_campaign_stands_in_that_campaign_alone(workspace):
     assert not result.problems
     text = page(result, "index.html").text_content()
     assert "True here" in text and "True there" not in text
+
+
+def test_a_claim_may_word_several_cells_of_a_row(workspace):
+    for language in LANGUAGES:
+        workspace.edit(
+            f"content/{language}/01-window.md",
+            '| {{ n("w.best_gamma") }} | {{ n("w.speedup") }} |',
+            '| {% claim "w.wins" %}{% holds %}{{ n("w.best_gamma") }} | {{ n("w.speedup") }}{% fails %}– | –{% unresolved %}– | –{% missing %}– | –{% endclaim %} |',
+        )
+    result = workspace.build()
+    assert not result.problems
+    for path in ("index.html", "zh/index.html"):
+        assert html_errors(result.files[path].decode()) == []
+        cells = page(result, path).xpath("//*[@id='window-by-width']//tbody/tr[1]/*")
+        assert [cell.xpath("string(span[@data-claim='w.wins']/data/@data-key)") for cell in cells] == ["w.best_gamma", "w.speedup"]
 
 
 def test_the_coverage_printed_is_the_coverage_counted(workspace):

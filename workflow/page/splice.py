@@ -17,6 +17,8 @@ from workflow.page.lookup import Lookup
 from workflow.page.placeholders import Splice, Vault
 from workflow.page.speaking import speaks
 
+CELLS = re.compile(r"(?<!\\)\|")
+"""What parts the cells of a table row."""
 SECTION_WORDS = {"en": ("section ", ""), "zh": ("第 ", " 节")}
 PLATE_WORDS = {"en": ("Plate ", ""), "zh": ("图版 ", "")}
 
@@ -126,6 +128,9 @@ class Splicer:
     def _wrapped(self, body: str, kind: str, name: str, attributes: str, signature: str, verdict: str = "") -> str:
         """A span around words of one block, or marks around whole blocks."""
         whole = re.search(r"^\{#|\n[ \t]*\n", body.strip(), re.MULTILINE)
+        if not whole and len(cells := CELLS.split(body)) > 1:  # an element cannot reach from one cell of a table into the next
+            marks = (signature, *("" for _ in cells[1:]))
+            return " | ".join(self._wrapped(cell, kind, name, attributes, mark, verdict) for cell, mark in zip(cells, marks))
         opening = self.vault.put(Splice("open", f"{kind}:{name}:{verdict}", f"<span {attributes}>", "", signature))
         closing = self.vault.put(Splice("close", f"{kind}:{name}:{verdict}", "</span>", ""))
         return f"\n\n{opening}\n\n{body.strip()}\n\n{closing}\n\n" if whole else f"{opening}{body.strip()}{closing}"
