@@ -65,7 +65,7 @@ def finish(raw: str, plate: str, layout: str, size: float) -> str:
 
 
 def _markers(root, prefix: str) -> None:
-    """Give the shared mark shapes ids of this plate and plain `href`s."""
+    """Give the shared mark shapes ids of this plate, one place and plain `href`s."""
     names: dict[str, str] = {}
     for path in root.iter(f"{{{SVG}}}path"):
         if path.get("id"):
@@ -74,6 +74,12 @@ def _markers(root, prefix: str) -> None:
             path.attrib.pop("style", None)  # a mark takes its look from where it is used
     for use in root.iter(f"{{{SVG}}}use"):
         use.set("href", "#" + names[use.attrib.pop(XLINK).lstrip("#")])
+    shapes = etree.Element(f"{{{SVG}}}defs")
+    for defs in list(root.iter(f"{{{SVG}}}defs")):
+        shapes.extend(list(defs))
+        defs.getparent().remove(defs)
+    if len(shapes):
+        root.insert(0, shapes)
 
 
 def _flatten(node) -> None:

@@ -23,6 +23,13 @@ from workflow.page.placeholders import PRIVATE
 
 FUNCTION = re.compile(r"<mi>(?:ln|log|exp|max|min)</mi>(?!<mo)")
 """A function's name before its argument, which the converter sets without a space."""
+VARIABLE = re.compile(r"<mi>([^<&]|&#\w+;)</mi>")
+"""A name of one letter. The style sheet slants it: left to themselves, browsers ask for the italics of a mathematical font, and where none is installed
+they find γ in some bold one."""
+ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow></math>$", re.DOTALL)
+"""The converter puts every formula into one row; <math> is a row itself."""
+LONE = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
+"""A group of one, which groups nothing."""
 BOXES = ("note", "key", "warn", "transfers")
 
 
@@ -66,6 +73,8 @@ def formula(source: str, display: bool) -> str:
         raise MarkdownError(f"a spliced number cannot stand inside a formula: ${PRIVATE.sub('', source).strip()}$")
     math = convert(source.strip(), display="block" if display else "inline")
     math = FUNCTION.sub(r"\g<0><mspace width='0.17em'/>", math)
+    math = LONE.sub(r"\1", ROW.sub(r"\1\2</math>", math))
+    math = VARIABLE.sub(r'<mi class="var">\1</mi>', math)
     inner = re.sub(r"<[^>]*>", "", math)
     if "\\" in inner:
         raise MarkdownError(f"formula ${source.strip()}$: unknown macro {inner[inner.index(chr(92)) :].split('<')[0]!r}")

@@ -162,14 +162,17 @@ class Plates:
             known = [key for key in drawing.missing if self.context.lookup.known(key)][:3]
             reasons = "".join(map(self._reason, known)) or f'<li><code lang="en">{escape(drawing.reason)}</code></li>'
             return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
-        narrow = f'<div class="plate-narrow">{self.svg(plate, "narrow")}</div>' if drawing.narrow else ""
-        art = f'<div class="plate-art{"" if narrow else " single"}"><div class="plate-wide">{self.svg(plate)}</div>{narrow}</div>'
+        narrow = self._inlined(plate, "narrow") if drawing.narrow else ""
+        art = f'<div class="plate-art{"" if narrow else " single"}">{self._inlined(plate, "svg")}{narrow}</div>'
         table = (
             f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>'
             if drawing.table
             else ""
         )
         return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
+
+    def _inlined(self, plate: str, width: str) -> str:
+        return self.svg(plate, width).replace("<svg ", f'<svg class="plate-{"wide" if width == "svg" else width}" ', 1)
 
     def _reason(self, key: str) -> str:
         fact = self.context.lookup.fact(key)
@@ -187,14 +190,9 @@ class Plates:
         table = self.drawings[plate].table
         if not table:
             return ""
-        head = "".join(f'<th scope="col">{self._cell(plate, column)}</th>' for column in table["columns"])
+        head = "".join(self._td(plate, column, 'th scope="col"') for column in table["columns"])
         body = "".join(
-            "<tr>"
-            + "".join(
-                f'<th scope="row">{self._cell(plate, cell)}</th>' if at == 0 else f'<td class="right">{self._cell(plate, cell)}</td>'
-                for at, cell in enumerate(row)
-            )
-            + "</tr>\n"
+            "<tr>" + "".join(self._td(plate, cell, 'td class="right"' if at else 'th scope="row"') for at, cell in enumerate(row)) + "</tr>\n"
             for row in table["rows"]
         )
         name = f"{'table' if framed else 'data'}-{plate}"
@@ -204,15 +202,17 @@ class Plates:
             f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
         )
 
-    def _cell(self, plate: str, cell: dict | None) -> str:
+    def _td(self, plate: str, cell: dict | None, opening: str) -> str:
+        """A cell as an element: no element inside it where its own can carry the mark (a folded table is a third of a page's elements otherwise)."""
+        closing = f"</{opening.partition(' ')[0]}>"
         if cell is None:
-            return '<span class="none">–</span>'
+            return f"<{opening}>–{closing}"
         if "key" in cell:
             fact = self.context.lookup.fact(cell["key"])
-            return data_element(fact, self.context.formatter(fact, self.context.language))
+            return f"<{opening}>{data_element(fact, self.context.formatter(fact, self.context.language))}{closing}"
         if "label" in cell:
-            return self.inline(self.strings.leaf("plates", plate, "labels", cell["label"], language=self.context.language))
-        return f'<span data-lit="axis">{escape(cell["lit"], quote=False)}</span>'
+            return f"<{opening}>{self.inline(self.strings.leaf('plates', plate, 'labels', cell['label'], language=self.context.language))}{closing}"
+        return f'<{opening} data-lit="axis">{escape(cell["lit"], quote=False)}{closing}'
 
 
 def _keyed(svg: str, element: str, keys: tuple[str, ...]) -> str:
