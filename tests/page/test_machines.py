@@ -56,6 +56,8 @@ def test_what_search_engines_read(workspace):
         assert data["@type"] == "ScholarlyArticle" and data["inLanguage"] == lang and data["headline"] and data["description"]
         sets = data["isBasedOn"]
         assert sets and all(re.fullmatch("[0-9a-f]{64}", one["distribution"]["sha256"]) for one in sets)
+        assert any("tpot_ms" in one["variableMeasured"] or "tpot" in " ".join(one["variableMeasured"]) for one in sets)
+        assert data["mentions"]["@type"] == "SoftwareSourceCode" and data["mentions"]["license"]
         graph = {node.get("property"): node.get("content") for node in root.xpath("//meta[starts-with(@property, 'og:')]")}
         assert graph["og:type"] == "article" and graph["og:title"] and graph["og:description"] and graph["og:locale"]
         assert root.xpath("//link[@rel='canonical']/@href") == [URL + path.removesuffix("index.html")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 
 from markupsafe import Markup
@@ -260,11 +261,28 @@ class ReportView(PageView):
                             "encodingFormat": "text/csv",
                             "sha256": run.sha256,
                         },
+                        "variableMeasured": self._measured.get(run.file, []),
                     }
                     for run in self.runs
                 ],
+                "mentions": {
+                    "@type": "SoftwareSourceCode",
+                    "name": "Soundings",
+                    "programmingLanguage": "Python",
+                    "license": "https://spdx.org/licenses/MIT",
+                    "version": sorted({run.commit for run in self.runs if run.commit}),
+                },
             }
         )
+
+    @cached_property
+    def _measured(self) -> dict[str, list[str]]:
+        """CSV -> the columns of it that facts rest on."""
+        found: dict[str, set[str]] = {}
+        for fact in self.context.lookup.values.facts.values():
+            for cell in fact.source:
+                found.setdefault(cell.file, set()).add(cell.column)
+        return {file: sorted(columns) for file, columns in found.items()}
 
 
 @dataclass(frozen=True)
