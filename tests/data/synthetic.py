@@ -63,6 +63,10 @@ class Physics:
     """Acceptance gained for every further token of the block: below 0, wide blocks guess worse."""
     accept_batch: float = 0.0
     """Acceptance lost for every doubling of the concurrency; 0 in an engine whose rows are independent."""
+    modes: dict = field(default_factory=lambda: {"eager": (1.0, 1.0, 1.0), "graph": (0.85, 1.1, 1.0), "fused": (0.12, 12.0, 0.3)})
+    """Mode -> factors on a forward of one position, on what each further position adds to it in shares, and on everything else."""
+    lookup_accept: float = 0.35
+    """Factor on the acceptance of what is looked up in the text so far."""
     boot_noise: float = 0.006
     step_noise: float = 0.02
     boot_s: float = 0.8
@@ -99,6 +103,13 @@ class Cell:
     requests: int
     osl: int
     label: str = ""
+    mode: str = "eager"
+
+    @property
+    def seed(self) -> tuple:
+        """What its noise is drawn from."""
+        known = dataclasses.astuple(self)
+        return known[:-1] if self.mode == "eager" else known
 
 
 def rng_of(*parts) -> np.random.Generator:
@@ -107,26 +118,29 @@ def rng_of(*parts) -> np.random.Generator:
 
 def step_times(physics: Physics, cell: Cell, running: int, context: float) -> tuple[float, float, float]:
     """(draft, verify, commit) ms of one step over `running` rows."""
+    decode, wider, rest = physics.modes[cell.mode]
     if cell.lane == "plain":
-        return 0.0, physics.decode_ms + physics.per_row_ms * (running - 1) + physics.context_ms * context, physics.commit_ms / 2
+        return 0.0, decode * physics.decode_ms + physics.per_row_ms * (running - 1) + physics.context_ms * context, rest * physics.commit_ms / 2
     extra = cell.gamma
-    growth = 1 + physics.verify_growth * extra + physics.verify_curve * extra**2
+    growth = 1 + wider * (physics.verify_growth * extra + physics.verify_curve * extra**2)
     rows = physics.per_row_ms * (running - 1) * (1 + physics.verify_row_growth * extra)
-    verify = physics.decode_ms * growth + rows + physics.context_ms * context
+    verify = decode * physics.decode_ms * growth + rows + physics.context_ms * context
+    if cell.lane == "lookup":
+        return 0.02, verify, physics.commit_ms
     base = physics.mtp_draft_ms if cell.lane == "mtp" else physics.draft_ms + physics.draft_per_token_ms * cell.gamma
     draft = base + 0.3 * physics.per_row_ms * (running - 1) + physics.draft_context * physics.context_ms * context
-    return draft, verify, physics.commit_ms * (1 + 0.2 * (running - 1))
+    return rest * draft, verify, rest * physics.commit_ms * (1 + 0.2 * (running - 1))
 
 
 def acceptance(physics: Physics, cell: Cell, content: str) -> float:
     first = physics.accept[content] - physics.accept_context * math.log2(cell.isl / 64) - physics.accept_batch * math.log2(cell.concurrency)
     first += physics.accept_width * (cell.gamma - 1)
-    return min(max(first, 0.02), 0.995) * (0.97 if cell.lane == "mtp" else 1.0)
+    return min(max(first, 0.02), 0.995) * {"mtp": 0.97, "dflash": 0.94, "lookup": physics.lookup_accept}.get(cell.lane, 1.0)
 
 
 def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list[dict], float]:
     """Requests and steps of a closed loop with `cell.concurrency` clients; seconds of the whole cell."""
-    noise = rng_of(plan.seed, "time", dataclasses.astuple(cell))
+    noise = rng_of(plan.seed, "time", cell.seed)
     boot_factor = math.exp(
         rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise)
     )
@@ -202,7 +216,8 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                 finished.append(item)
         blocks = row["draft_ms"] + row["verify_ms"] + row["commit_ms"]
         # A prefill's own client time is left out: the first token's cost is in TTFT.
-        duration = blocks + (0.0 if row["kind"] == "prefill" else physics.other_ms * emitted * boot_factor)
+        other = physics.other_ms * physics.modes[cell.mode][2]
+        duration = blocks + (0.0 if row["kind"] == "prefill" else other * emitted * boot_factor)
         steps.append(
             {
                 "step": len(steps),
@@ -277,7 +292,7 @@ class Campaign:
             "stage": cell.stage,
             "label": cell.label or (f"{cell.lane}" if plain else f"{cell.lane}-g{cell.gamma}"),
             "lane": cell.lane,
-            "mode": "eager",
+            "mode": cell.mode,
             "boot": cell.boot,
             "boot_id": f"{cell.stage}-{cell.boot}-{cell.label or cell.lane}-{cell.gamma}",
             "repeat": cell.repeat,
@@ -358,10 +373,16 @@ class Campaign:
     def build(self) -> None:
         plan = self.plan
         arms = [("plain", 0)] + [("dspark", g) for g in plan.gammas] + [("mtp", 1)]
+        others = [("dflash", plan.base_gamma), ("lookup", plan.base_gamma)]
         for repeat in range(plan.repeats):
             for content in plan.contents:
-                for lane, gamma in arms:
-                    self.measure("window", Cell("window", lane, gamma, content, 128, 1, repeat, repeat, plan.prompts, plan.osl))
+                for lane, gamma in arms + others:
+                    label = lane if (lane, gamma) in others else ""
+                    self.measure("window", Cell("window", lane, gamma, content, 128, 1, repeat, repeat, plan.prompts, plan.osl, label))
+            for mode in self.physics.modes:
+                for lane, gamma in (("plain", 0), ("dspark", 1), ("dspark", plan.base_gamma)):
+                    label = f"{lane}-g{gamma}-{mode}" if gamma else f"{lane}-{mode}"
+                    self.measure("window", Cell("modes", lane, gamma, "code", 128, 1, repeat, repeat, plan.prompts, plan.osl, label, mode))
             for isl in plan.isls:
                 for lane, gamma in (("plain", 0), ("dspark", plan.base_gamma)):
                     self.measure("isl", Cell("isl", lane, gamma, "code", isl, 1, repeat, repeat, 2, plan.osl))

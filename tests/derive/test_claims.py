@@ -66,6 +66,52 @@ def tried(keys, proven):
     return change
 
 
+def wide_and_cheap(folder):
+    """A window that costs the fast mode next to nothing."""
+    for width in range(2, 9):
+        for column in ("min_ms", "median_ms", "max_ms"):
+            scale(folder, "sweep_verify_cost.csv", column, 0.1, mode="fused", quantity="verify", width=str(width))
+
+
+def wrong_answers(folder):
+    """A gate in which each candidate lost answers and bits, and the controls saw nothing."""
+
+    def change(rows):
+        base = {(row["task"], row["problem"]): row["logprob_sha"] for row in rows if row["role"] == "base"}
+        for row in rows:
+            if row["role"] == "candidate" and row["task"] != "text":
+                row["correct"] = "0"
+                row["output_ids"] += " 7"
+            if row["role"] == "numeric":
+                row["logprob_sha"] = base[row["task"], row["problem"]]
+        return rows
+
+    rewrite(folder, "gate.csv", change)
+    gate_section(folder, lambda gate: gate["configs"]["broken"].update(outcome="pass"))
+
+
+def short_gate(folder):
+    """A gate too small to tell: a handful of problems, one text, no log probabilities."""
+
+    def change(rows):
+        kept = [row for row in rows if int(row["problem"].split("-")[1]) < (1 if row["task"] == "text" else 4)]
+        for row in kept:
+            row["logprob_sha"] = ""
+            if row["task"] == "greedy" and row["role"] == "candidate":
+                row["problem"] += "-other" if row["problem"] != "p-0" and row["problem"] != "p-1" else ""
+                row["output_ids"] = ""
+        return kept
+
+    rewrite(folder, "gate.csv", change)
+
+
+def gate_section(folder, change):
+    path = folder / "gate.manifest.json"
+    data = json.loads(path.read_text("utf8"))
+    change(data["gate"])
+    path.write_text(json.dumps(data), "utf8")
+
+
 def empty(folder):
     remove(folder, *(path.name for path in folder.glob("*.csv")))
 
@@ -101,8 +147,15 @@ VARIANTS = {
     ),
     "few_repeats": (replace(CALM, accept=dict.fromkeys(CONTENTS, 0.999), accept_decay=1.0), replace(PLAN, prompts=2, aa_boots=3), None),
     "cooked": (CALM, PLAN, cook),
+    "cheap_everywhere": (
+        replace(CALM, modes={"eager": (1.0, 1.0, 1.0), "graph": (0.85, 1.1, 1.0), "fused": (0.5, 0.05, 0.02)}),
+        replace(PLAN, prompts=8),
+        wide_and_cheap,
+    ),
     "one_output_differs": (CALM, replace(PLAN, prompts=2), outputs(50, 49)),
     "nothing_compared": (CALM, replace(PLAN, prompts=2), outputs(0, 0)),
+    "wrong_answers": (CALM, replace(PLAN, prompts=2), wrong_answers),
+    "short_gate": (CALM, replace(PLAN, prompts=2), short_gate),
     "compiled_apart": (CALM, replace(PLAN, prompts=2), compiled_apart),
     "one_vendor": (CALM, replace(PLAN, prompts=2), one_vendor),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
@@ -155,6 +208,10 @@ EXPECTED = {
     "figures.arith_speedup": ("typical", "dear_window", "rough"),
     "figures.code_speedup": ("typical", "dear_window", "rough"),
     "figures.en_speedup": ("typical", "dear_window", "rough"),
+    **{
+        f"gate.{name}": ("typical", "wrong_answers", "short_gate")
+        for name in ("broken_caught", "lossless", "non_inferior.greedy", "non_inferior.sampled", "silent_knobs", "state_moves")
+    },
     "kernels.one_source": ("typical", "compiled_apart", "one_vendor"),
     "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
@@ -163,6 +220,11 @@ EXPECTED = {
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),
     "loss.step_dominates": ("context", "typical", "rough"),
+    "modes.cheaper_pays_less": ("typical", "cheap_everywhere", "few_repeats"),
+    "modes.spec_pays.eager": SPEC_PAYS,
+    "modes.spec_pays.graph": SPEC_PAYS,
+    "modes.spec_pays.fused": ("cheap_everywhere", "typical", "few_repeats"),
+    "modes.window_weighs_more": ("typical", "cheap_everywhere", "few_repeats"),
     "mutation.every_key_moves": ("every_key_moved", "one_key_stood", "no_key_tried"),
     "noise.small": ("typical", "rough", "few_repeats"),
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),

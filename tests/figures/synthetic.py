@@ -16,7 +16,7 @@ CLAIMS = (
     "run.band.one.verdict",
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
-    "kernels.one_source",
+    "kernels.one_source", "modes.cheaper_pays_less",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -39,6 +39,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _round(facts)
     _noise(facts)
     _kernels(facts)
+    _modes(facts)
     _advice(facts)
     _prologue(facts)
     _ends(facts)
@@ -241,3 +242,28 @@ def _kernels(facts: Facts) -> None:
             facts.put(f"kernels.all.{target}.{what}", value, "count")
         for what, value in (("shared", 33_000), ("size", 912_000)):
             facts.put(f"kernels.all.{target}.{what}", value, "bytes", "byte")
+
+
+def _modes(facts: Facts) -> None:
+    """Eager steps on which a window is cheap, and compiled ones on which it is not."""
+    for mode, plain, growth, speedup in (("eager", 4.6, 0.08, 1.41), ("graph", 3.9, 0.1, 1.33), ("fused", 0.8, 0.8, 0.84)):
+        row = f"modes.{mode}"
+        facts.put(f"{row}.plain.tpot_ms", plain, "duration", "ms/token", 0.02)
+        facts.put(f"{row}.decode_ms", plain * 0.95, "duration", "ms/step")
+        facts.put(f"{row}.over_bound", plain * 1.2)
+        facts.put(f"{row}.best_gamma", 3, "count")
+        facts.put(f"{row}.widest_ratio", 1 + 7 * growth)
+        for width in range(2, 9):
+            facts.put(f"{row}.verify_ratio.w{width}", 1 + growth * (width - 1))
+        for gamma in (1, 3):
+            facts.put(f"{row}.g{gamma}.break_even_ratio", 1 + 0.4 * gamma - 0.9 / plain)
+            facts.put(f"{row}.g{gamma}.verify_ratio", 1 + growth * gamma)
+        for what, number in (("speedup", speedup), ("verify_ratio", 1 + 3 * growth), ("break_even_ratio", 2.2 - 0.9 / plain)):
+            facts.put(f"{row}.at_best.{what}", number, spread=0.03)
+        facts.put(f"{row}.at_best.accept_length", 2.4, "length", "token/round", 0.02)
+    for key, fact in [item for item in facts.items() if item[0].startswith("modes.fused.")]:
+        facts[key.replace("fused", "in_cheapest")] = replace(fact, key=key.replace("fused", "in_cheapest"))
+    facts.put("modes.cheapest", "fused", "label")
+    facts.put("modes.content", "code", "label")
+    facts.put("modes.widest", 8, "count")
+    facts.put("modes.distinct_4gram_share", 0.84, "probability")

@@ -18,7 +18,7 @@ MUTATION = "mutation.json"
 """Result of a mutation run, beside the CSVs it was made on."""
 FIRST = ("window", "isl", "concurrency", "search")
 """Families in the order in which the report speaks of them; others follow by name."""
-JOINED = ("stage", "label", "lane", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
+JOINED = ("stage", "label", "lane", "mode", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
 """Columns that request and step rows take from the point of their run_id."""
 
 
@@ -116,8 +116,10 @@ class Campaign:
 
 def file_name(kind: str, family: str) -> str:
     """Name of a family's CSV: `points` of `isl` stand in sweep_isl.csv."""
-    if kind in ("noise", "trace", "figures", "external", "kernels", "predicates"):
+    if kind in ("noise", "trace", "figures", "external", "kernels", "predicates", "gate"):
         return f"{kind}.csv"
+    if kind == "verify_cost":
+        return "sweep_verify_cost.csv"
     if kind == "published":
         return "claims.csv"
     if kind == "points":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workflow.derive.evaluate import Derivation, Result
 
 
-CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency"}
+CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency", "mode": "mode"}
 """Field of a key -> the condition that selects its rows. A block size (`gamma`) may be foretold from the runs at others."""
 
 
@@ -98,6 +98,26 @@ class Read:
 
     def predicates(self, **where) -> Rows:
         return self._rows("predicates", "predicates", where)
+
+    def costs(self, **where) -> Rows:
+        return self._rows("verify_cost", "verify_cost", where)
+
+    def gate(self, **where) -> Rows:
+        return self._rows("gate", "gate", where)
+
+    def field(self, file: str, path: str):
+        """One field of the manifest of one file, which need not be that of a points file; Missing when it is absent."""
+        manifest = value = self.campaign.manifests.get(file)
+        if manifest is None:
+            raise Missing(f"{file} is not part of this campaign")
+        for part in path.split("."):
+            value = value.get(part) if isinstance(value, dict) else None
+        name = file.removesuffix(".csv") + ".manifest.json"
+        if value is None:
+            raise Missing(f"{name} has no {path}")
+        self.record.cells[Cell(name, path, "")] = None
+        self.record.statuses.append(status_of(manifest))
+        return value
 
     def manifest(self, path: str, family: str = ""):
         """One field of the manifests, equal in all of them; Missing when it is absent or they differ."""

@@ -1,0 +1,64 @@
+"""Whether guesses pay on a cheaper step."""
+
+import math
+
+from workflow.derive.claims.kinds import above, below
+from workflow.derive.facts.modes import ARMS, BASE, MODES
+from workflow.derive.registry import claim
+
+
+def cite(read) -> None:
+    read.cite(
+        "modes.cheapest",
+        "modes.content",
+        "modes.count",
+        "modes.spread",
+        "modes.widest",
+        "modes.distinct_4gram_share",
+        *(
+            f"{place}.{what}"
+            for place in (f"modes.{BASE}", "modes.in_cheapest")
+            for what in ("plain.tpot_ms", "at_best.speedup", "at_best.accept_length", "best_gamma", "decode_ms", "over_bound", "widest_ratio")
+        ),
+    )
+
+
+def another(read) -> str:
+    """The mode with the cheapest plain token, which has to be another than the one they are held against."""
+    found = read.label("modes.cheapest")
+    if found == BASE:
+        read.unresolved("no other mode has a cheaper plain token")
+    return found
+
+
+@claim("modes.cheaper_pays_less", kind="direction")
+def cheaper_pays_less(read):
+    """The largest speedup over plain decoding is smaller in the mode with the cheapest plain token than in eager mode."""
+    cite(read)
+    read[f"modes.{BASE}.at_best.speedup"]
+    return below(read[f"modes.{another(read)}.at_best.speedup"], read[f"modes.{BASE}.at_best.speedup"])
+
+
+@claim("modes.spec_pays.{mode}", kind="direction", says=("holds.win", "fails.lose"), mode=MODES)
+def spec_pays(read, mode):
+    """DSpark at its best block size takes less time a token than plain decoding in the same mode."""
+    read.cite(
+        f"modes.{mode}.plain.tpot_ms",
+        f"modes.{mode}.best_gamma",
+        f"modes.{mode}.at_best.speedup",
+        f"modes.{mode}.at_best.tpot_ms",
+        f"modes.{mode}.at_best.verify_ratio",
+        f"modes.{mode}.at_best.break_even_ratio",
+        "modes.distinct_4gram_share",
+    )
+    return above(read[read.largest(f"modes.{mode}.{arm}.speedup" for arm in ARMS)])
+
+
+@claim("modes.window_weighs_more", kind="direction")
+def window_weighs_more(read):
+    """In plain steps of the same mode, the widest window costs more in the mode with the cheapest plain token than in eager mode."""
+    cite(read)
+    found = another(read)
+    # Least times of a few visits: the claim stands back by as much as a median lies above its least.
+    spread = math.log1p(read.exact("modes.spread").to("").value)
+    return above(read[f"modes.{found}.widest_ratio"], read[f"modes.{BASE}.widest_ratio"]), spread

@@ -1,0 +1,198 @@
+"""The accuracy gate: what each configuration answered, against plain decoding. The margins are the manifest's, declared before measuring."""
+
+import math
+from collections import defaultdict
+from statistics import NormalDist, fmean, stdev
+
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing, Rows
+from workflow.derive.sample import Sample
+
+FILE = "gate.csv"
+TASKS = {"greedy": "margin", "sampled": "sampled_margin"}
+"""Half of the gate -> the manifest's name of its margin."""
+SCORED = ("base", "candidate", "numeric")
+COMPARED = ("candidate", "numeric")
+HEALTH = ("truncated", "degenerate")
+CONFIDENCE = 0.95
+
+
+def answers(read, role: str, task: str) -> Rows:
+    """Rows of the first configuration of a role, in the order in which they ran."""
+    rows = read.gate(role=role, task=task)
+    first = rows.texts("config")[0]
+    return read.gate(role=role, task=task, config=first)
+
+
+def by_problem(rows: Rows, values) -> dict[str, list]:
+    """Problem -> the values of its repeats, in order."""
+    found: dict[str, list] = defaultdict(list)
+    for _, problem, value in sorted(zip(map(int, rows.texts("repeat")), rows.texts("problem"), values), key=lambda one: one[0]):
+        found[problem].append(value)
+    return dict(found)
+
+
+def greedy(read, role: str, *columns: str) -> dict[str, tuple]:
+    """Problem -> the texts of some columns of a role's greedy answers."""
+    rows = answers(read, role, "greedy")
+    return dict(zip(rows.texts("problem"), zip(*(rows.texts(column) for column in columns))))
+
+
+def shares(read, role: str, task: str) -> dict[str, float]:
+    """Problem -> share of its repeats that were answered rightly."""
+    rows = answers(read, role, task)
+    return {problem: fmean(values) for problem, values in by_problem(rows, rows.read("correct")).items()}
+
+
+def quantile(freedom: int) -> float:
+    """One-sided quantile of Student's t, by the expansion around the normal one (Abramowitz and Stegun 26.7.5)."""
+    z = NormalDist().inv_cdf(CONFIDENCE)
+    terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+
+
+def differences(read, role: str, task: str) -> list[float]:
+    """Right answers of a role less the base's, problem by problem."""
+    own, base = shares(read, role, task), shares(read, "base", task)
+    common = [problem for problem in base if problem in own]
+    if len(common) < 2:
+        raise Missing(f"{FILE} has fewer than two {task} problems that both sides answered")
+    return [own[problem] - base[problem] for problem in common]
+
+
+@fact("gate.candidate", kind="label")
+def candidate(read):
+    """lane that is held against plain decoding: the gate's first candidate"""
+    return answers(read, "candidate", "greedy").texts("lane")[0]
+
+
+@fact("gate.gamma", kind="count")
+def gamma(read):
+    """block size of the candidate"""
+    return int(answers(read, "candidate", "greedy").read("block_size")[0])
+
+
+@fact("gate.problems.{task}", kind="count", task=tuple(TASKS))
+def problems(read, task):
+    """problems that the candidate answered in one half"""
+    return len(set(answers(read, "candidate", task).texts("problem")))
+
+
+@fact("gate.repeats", kind="count")
+def repeats(read):
+    """samples of a problem in the sampled half"""
+    return len(set(answers(read, "candidate", "sampled").texts("repeat")))
+
+
+@fact("gate.margin.{task}", kind="points", unit="percent", task=tuple(TASKS))
+def margin(read, task):
+    """share of right answers that may be lost, declared in the campaign before measuring"""
+    return Sample(read.field(FILE, f"gate.margins.{TASKS[task]}"))
+
+
+@fact("gate.{role}.{task}.score", kind="percent", unit="percent", role=SCORED, task=tuple(TASKS))
+def score(read, role, task):
+    """right answers / answers"""
+    return answers(read, role, task).mean("correct")
+
+
+@fact("gate.{role}.{task}.difference", kind="points", unit="percent", role=COMPARED, task=tuple(TASKS))
+def difference(read, role, task):
+    """mean over the problems of the share answered rightly - the base's"""
+    return Sample(fmean(differences(read, role, task)))
+
+
+@fact("gate.{role}.{task}.reach", kind="points", unit="percent", role=COMPARED, task=tuple(TASKS))
+def reach(read, role, task):
+    """one-sided reach of the difference: t times its standard error; where no problem differs, the share that could have stayed unseen"""
+    found = differences(read, role, task)
+    if not any(found):
+        return Sample(1 - (1 - CONFIDENCE) ** (1 / len(found)))
+    return Sample(quantile(len(found) - 1) * stdev(found) / math.sqrt(len(found)))
+
+
+@fact("gate.{role}.{task}.lower", kind="points", unit="percent", role=COMPARED, task=tuple(TASKS))
+def lower(read, role, task):
+    """difference - its one-sided reach"""
+    return read[f"gate.{role}.{task}.difference"] - read[f"gate.{role}.{task}.reach"]
+
+
+@fact("gate.{role}.{column}", kind="percent", unit="percent", role=SCORED, column=HEALTH)
+def health(read, role, column):
+    """share of the answers of both halves that were cut at the limit, or that repeat themselves"""
+    first = answers(read, role, "greedy").texts("config")[0]
+    return read.gate(role=role, config=first, task=tuple(TASKS)).mean(column)
+
+
+def compared(read, role: str, against: str, *columns: str) -> tuple[int, int]:
+    """(problems both answered, those whose texts in the columns differ)."""
+    own, other = greedy(read, role, *columns), greedy(read, against, *columns)
+    common = [problem for problem in own if problem in other and all((*own[problem], *other[problem]))]
+    return len(common), sum(own[problem] != other[problem] for problem in common)
+
+
+for role, against in (("candidate", "base"), ("control", "base")):
+    for place, what in enumerate(("compared", "differing")):
+
+        def outputs(read, role=role, against=against, place=place):
+            """greedy outputs held token by token against the base's, and those that differ"""
+            return compared(read, role, against, "output_ids")[place]
+
+        fact(f"gate.{role}.outputs.{what}", kind="count")(outputs)
+
+
+@fact("gate.numeric.outputs.{what}", kind="count", what=("compared", "moved"))
+def state(read, what):
+    """greedy outputs whose log probabilities were held against the base's bit by bit, and those in which they differ"""
+    return compared(read, "numeric", "base", "logprob_sha")[what == "moved"]
+
+
+def silent(read) -> list[tuple[str, int, int]]:
+    """(knob, outputs compared, outputs of which a token, a log probability or an accepted count differs)."""
+    columns = ("output_ids", "logprob_sha", "accepted_histogram")
+    other = greedy(read, "candidate", *columns)
+    found = []
+    for knob in dict.fromkeys(read.gate(role="silent").texts("config")):
+        rows = read.gate(role="silent", config=knob, task="greedy")
+        own = dict(zip(rows.texts("problem"), zip(*(rows.texts(column) for column in columns))))
+        common = [problem for problem in own if problem in other and own[problem][1] and other[problem][1]]
+        found.append((knob, len(common), sum(own[problem] != other[problem] for problem in common)))
+    return found
+
+
+@fact("gate.silent.knobs", kind="count")
+def silent_knobs(read):
+    """settings that may not change one bit of the output, each in a boot of its own"""
+    return len(silent(read))
+
+
+@fact("gate.silent.compared", kind="count")
+def silent_compared(read):
+    """outputs held bit by bit against the candidate's, all those settings together"""
+    return sum(outputs for _, outputs, _ in silent(read))
+
+
+@fact("gate.silent.moved", kind="count")
+def silent_moved(read):
+    """of them, outputs of which a token, a log probability or an accepted count differs"""
+    return sum(moved for _, _, moved in silent(read))
+
+
+@fact("gate.{role}.variety", kind="percent", unit="percent", role=("base", "candidate", "broken"))
+def variety(read, role):
+    """distinct outputs / samples of a text, mean over the sampled texts"""
+    rows = answers(read, role, "text")
+    groups = by_problem(rows, rows.texts("output_ids")).values()
+    return Sample(fmean(len(set(one)) / len(one) for one in groups))
+
+
+@fact("gate.broken.caught", kind="count")
+def caught(read):
+    """1 when the gate failed the configuration that was broken on purpose, 0 when it let it pass or left it open"""
+    return int(read.field(FILE, "gate.configs.broken.outcome") == "fail")
+
+
+@fact("gate.broken.texts", kind="count")
+def broken_texts(read):
+    """texts that the configuration broken on purpose wrote several times"""
+    return len(set(answers(read, "broken", "text").texts("problem")))

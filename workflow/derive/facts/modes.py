@@ -1,0 +1,188 @@
+"""Execution modes of one engine: what a plain step, a verify window and a whole run cost in each of them."""
+
+from workflow.derive.facts import measures
+from workflow.derive.registry import DECLARED, fact
+from workflow.derive.rows import Missing, Rows
+from workflow.derive.sample import Sample
+
+MODES = ("eager", "graph", "fused")
+BASE = "eager"
+STAGE = "modes"
+WIDTHS = tuple(width for width in DECLARED["width"] if width > 1)
+GAMMAS = DECLARED["gamma"]
+MEASURED = ("tpot_ms", "step_ms", "verify_ms", "emitted_per_round", "accept_length", "speedup")
+ARMS = tuple(f"g{gamma}" for gamma in GAMMAS)
+
+
+def passes(read, mode: str, width: int) -> Rows:
+    """The target alone over `width` positions of one request, in the model the other sections use."""
+    shared = {"fused_verify": "shared"} if mode == "fused" else {}
+    return read.costs(model="trained", quantity="verify", lane=None, batch=1, mode=mode, width=width, **shared)
+
+
+def least(rows: Rows, column: str) -> Sample:
+    return Sample(rows.read(column).min(), rows.unit(column))
+
+
+@fact("modes.{mode}.decode_ms", kind="duration", unit="ms/step", mode=MODES)
+def decode_ms(read, mode):
+    """T_decode: least time of the target over one position, one process, all modes in turn"""
+    return least(passes(read, mode, 1), "min_ms")
+
+
+@fact("modes.{mode}.verify_ratio.w{width}", kind="ratio", mode=MODES, width=WIDTHS)
+def verify_ratio(read, mode, width):
+    """T_verify(W) / T_decode, least times, one process"""
+    return least(passes(read, mode, width), "min_ms") / read[f"modes.{mode}.decode_ms"]
+
+
+@fact("modes.{mode}.widest_ratio", kind="ratio", mode=MODES)
+def widest_ratio(read, mode):
+    """T_verify / T_decode at the widest window that was timed in this mode and in eager mode"""
+    width = round(read["modes.widest"].value)
+    return read[f"modes.{mode}.verify_ratio.w{width}"]
+
+
+@fact("modes.widest", kind="count")
+def widest(read):
+    """positions of the widest window that was timed in every mode of the verify-cost sweep"""
+    timed = [mode for mode in MODES if read.has(f"modes.{mode}.decode_ms")] or [BASE]
+    common = [w for w in WIDTHS if len(read.present(f"modes.{mode}.verify_ratio.w{w}" for mode in timed)) == len(timed)]
+    if not common:
+        raise Missing("no window was timed in every mode")
+    return common[-1]
+
+
+@fact("modes.{mode}.bound_ms", kind="duration", unit="ms/step", mode=MODES)
+def bound_ms(read, mode):
+    """bytes of weights that a step reads / read bandwidth of one thread in the same run"""
+    return least(passes(read, mode, 1), "bound_ms")
+
+
+@fact("modes.{mode}.over_bound", kind="ratio", mode=MODES)
+def over_bound(read, mode):
+    """T_decode / the time it takes to read its weights once"""
+    return read[f"modes.{mode}.decode_ms"] / read[f"modes.{mode}.bound_ms"]
+
+
+@fact("modes.spread", kind="percent", unit="percent")
+def spread(read):
+    """largest median / least - 1 over the timed passes of the verify-cost sweep"""
+    rows = read.costs(model="trained", quantity="verify", lane=None, batch=1)
+    return Sample((rows.read("median_ms") / rows.read("min_ms")).max() - 1)
+
+
+def points(read, mode: str, arm: str) -> Rows:
+    return read.points("window", stage=STAGE, mode=mode, arm=arm)
+
+
+def requests(read, mode: str, arm: str) -> Rows:
+    return read.requests("window", stage=STAGE, mode=mode, arm=arm)
+
+
+@fact("modes.{mode}.{arm}.tpot_ms", kind="duration", unit="ms/token", mode=MODES, arm=("plain", *ARMS))
+def tpot(read, mode, arm):
+    """(end - first token) / (tokens - 1), sums over the requests of stage modes"""
+    return measures.time_per_token(requests(read, mode, arm))
+
+
+@fact("modes.{mode}.{arm}.{block}", kind="duration", unit="ms/step", mode=MODES, arm=("plain", *ARMS), block=("step_ms", "verify_ms"))
+def step_time(read, mode, arm, block):
+    """mean over the decode steps of the cell, wall clock of the engine"""
+    return measures.per_step(points(read, mode, arm), block)
+
+
+@fact("modes.{mode}.{arm}.accept_length", kind="length", unit="token/round", mode=MODES, arm=ARMS)
+def accept_length(read, mode, arm):
+    """1 + accepted / rounds, bonus included, before truncation, pooled over the requests"""
+    return measures.accept_length(requests(read, mode, arm))
+
+
+@fact("modes.{mode}.{arm}.emitted_per_round", kind="length", unit="token/round", mode=MODES, arm=ARMS)
+def emitted_per_round(read, mode, arm):
+    """tokens after each request's first / rounds, pooled over the requests"""
+    return measures.emitted_per_round(requests(read, mode, arm))
+
+
+@fact("modes.{mode}.{arm}.speedup", kind="ratio", mode=MODES, arm=ARMS)
+def speedup(read, mode, arm):
+    """plain time per token / speculative time per token, both in this mode"""
+    return read[f"modes.{mode}.plain.tpot_ms"] / read[f"modes.{mode}.{arm}.tpot_ms"]
+
+
+@fact("modes.{mode}.{arm}.verify_ratio", kind="ratio", mode=MODES, arm=ARMS)
+def run_ratio(read, mode, arm):
+    """mean target forward of a round / of a plain step, both from whole runs in this mode"""
+    return read[f"modes.{mode}.{arm}.verify_ms"] / read[f"modes.{mode}.plain.verify_ms"]
+
+
+@fact("modes.{mode}.{arm}.break_even_ratio", kind="ratio", mode=MODES, arm=ARMS)
+def break_even_ratio(read, mode, arm):
+    """(tokens a round * plain step - the round's step without its forward) / plain forward: the most T_verify / T_decode may be"""
+    own = f"modes.{mode}.{arm}"
+    tokens = read[f"{own}.emitted_per_round"] * Sample(1.0, "round/token")
+    rest = read[f"{own}.step_ms"] - read[f"{own}.verify_ms"]
+    return (tokens * read[f"modes.{mode}.plain.step_ms"] - rest) / read[f"modes.{mode}.plain.verify_ms"]
+
+
+@fact("modes.{mode}.best_gamma", kind="count", mode=MODES)
+def best_gamma(read, mode):
+    """block size with the largest speedup in this mode"""
+    return int(read.largest(f"modes.{mode}.{arm}.speedup" for arm in ARMS).split(".")[2][1:])
+
+
+for what, kind, unit in (
+    ("speedup", "ratio", ""),
+    ("verify_ratio", "ratio", ""),
+    ("break_even_ratio", "ratio", ""),
+    ("accept_length", "length", "token/round"),
+    ("tpot_ms", "duration", "ms/token"),
+):
+
+    def at_best(read, mode, what=what):
+        """the value at the block size that is fastest in this mode, which was chosen on the same rows"""
+        return read[f"modes.{mode}.g{round(read[f'modes.{mode}.best_gamma'].value)}.{what}"]
+
+    fact(f"modes.{{mode}}.at_best.{what}", kind=kind, unit=unit, mode=MODES)(at_best)
+
+
+@fact("modes.cheapest", kind="label")
+def cheapest(read):
+    """mode with the least plain time per token"""
+    return min(read.present(f"modes.{mode}.plain.tpot_ms" for mode in MODES), key=lambda key: read[key].value).split(".")[1]
+
+
+@fact("modes.count", kind="count")
+def count(read):
+    """modes in which plain decoding and speculation ran beside each other"""
+    return len(read.present(f"modes.{mode}.at_best.speedup" for mode in MODES))
+
+
+for what, kind, unit in (
+    ("plain.tpot_ms", "duration", "ms/token"),
+    ("at_best.speedup", "ratio", ""),
+    ("at_best.accept_length", "length", "token/round"),
+    ("best_gamma", "count", ""),
+    ("decode_ms", "duration", "ms/step"),
+    ("over_bound", "ratio", ""),
+    ("widest_ratio", "ratio", ""),
+):
+
+    def in_cheapest(read, what=what):
+        """the value in the mode whose plain token is cheapest"""
+        return read[f"modes.{read.label('modes.cheapest')}.{what}"]
+
+    fact(f"modes.in_cheapest.{what}", kind=kind, unit=unit)(in_cheapest)
+
+
+@fact("modes.content", kind="label")
+def content(read):
+    """content of stage modes; mixed where there are several"""
+    found = set(read.points("window", stage=STAGE).texts("content"))
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+@fact("modes.distinct_4gram_share", kind="probability")
+def distinct_4grams(read):
+    """mean over the cells of distinct 4-grams / 4-grams of plain decoding's output, all modes"""
+    return read.points("window", stage=STAGE, lane="plain").mean("distinct_4gram_share")
