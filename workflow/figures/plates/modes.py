@@ -71,4 +71,4 @@ def table(values: Values) -> Table:
     return Table(("mode", "tpot", "decode", "over_bound", "gamma", "accept", "cost_run", "limit_run", "speedup"), tuple(rows))
 
 
-PLATE = Plate("modes", "modes.cheaper_pays_less", draw, table, wide=True, needs=("modes.distinct_4gram_share", "modes.content", "modes.in_cheapest.plain.tpot_ms", "modes.eager.plain.tpot_ms"))
+PLATE = Plate("modes", "modes.cheaper_pays_less", draw, table, wide=True, needs=("modes.cheapest", "modes.distinct_4gram_share", "modes.content", "modes.in_cheapest.plain.tpot_ms", "modes.eager.plain.tpot_ms"))
