@@ -65,7 +65,7 @@ class Physics:
     """Acceptance lost for every doubling of the concurrency; 0 in an engine whose rows are independent."""
     modes: dict = field(default_factory=lambda: {"eager": (1.0, 1.0, 1.0), "graph": (0.85, 1.1, 1.0), "fused": (0.12, 12.0, 0.3)})
     """Mode -> factors on a forward of one position, on what each further position adds to it in shares, and on everything else."""
-    lookup_accept: float = 0.35
+    lookup_accept: float = 0.6
     """Factor on the acceptance of what is looked up in the text so far."""
     boot_noise: float = 0.006
     step_noise: float = 0.02

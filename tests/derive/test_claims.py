@@ -98,6 +98,7 @@ def short_gate(folder):
         kept = [row for row in rows if int(row["problem"].split("-")[1]) < (1 if row["task"] == "text" else 4)]
         for row in kept:
             row["logprob_sha"] = ""
+            row["correct"] = row["correct"] and "1"
             if row["task"] == "greedy" and row["role"] == "candidate":
                 row["problem"] += "-other" if row["problem"] != "p-0" and row["problem"] != "p-1" else ""
                 row["output_ids"] = ""
@@ -217,6 +218,8 @@ EXPECTED = {
     "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
     "lanes.best_absolute": ("typical", "dear_window", "rough"),
+    **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
+    "lanes.drafter_pays.lookup": ("cheap_window", "dear_window", "few_repeats"),
     "lanes.crossover_exists": ("batch", "dear_window", "rough"),
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),

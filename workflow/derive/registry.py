@@ -20,7 +20,7 @@ DECLARED = {
     "content": (*CONTENTS, "all"),
     "one_content": CONTENTS,
     "gamma": (1, 2, 3, 4, 5, 6, 7),
-    "arm": ("g1", "g2", "g3", "g4", "g5", "g6", "g7", "mtp"),
+    "arm": ("g1", "g2", "g3", "g4", "g5", "g6", "g7", "mtp", "dflash", "lookup"),
     "width": (1, 2, 3, 4, 5, 6, 7, 8),
     "concurrency": (1, 2, 4, 8, 16, 32),
     "isl": (64, 128, 256, 512, 1024, 2048, 4096),

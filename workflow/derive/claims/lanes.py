@@ -2,6 +2,7 @@
 
 from workflow.derive.claims.kinds import above, below, largest
 from workflow.derive.facts.lanes import every_arm, levels
+from workflow.derive.facts.window import OTHER_LANES, lane_of
 from workflow.derive.registry import DECLARED, claim
 from workflow.derive.sample import greatest, least
 
@@ -40,8 +41,7 @@ def best_absolute(read):
     )
     lanes: dict[str, list] = {}
     for key in read.present(every_arm()):
-        arm = key.split(".")[2]
-        lanes.setdefault(arm if arm in ("plain", "mtp") else "dspark", []).append(read[key])
+        lanes.setdefault(lane_of(key.split(".")[2]), []).append(read[key])
     if len(lanes) < 2:
         read.unresolved("one lane only")
     best = {lane: greatest(rates) for lane, rates in lanes.items()}
@@ -65,3 +65,16 @@ def crossover_exists(read):
     if len(found) < 2:
         read.unresolved("one concurrency only")
     return least([above(read[f"lanes.c{found[0]}.ratio"]), below(read[f"lanes.c{found[-1]}.ratio"])])
+
+
+@claim("lanes.drafter_pays.{drafter}", kind="direction", says=("holds.win", "fails.lose"), drafter=OTHER_LANES)
+def drafter_pays(read, drafter):
+    """This drafter, at the one block size it ran at, takes less time a token than plain decoding, all contents, one request at a time."""
+    read.cite(
+        f"window.block.{drafter}",
+        f"window.drafted_per_round.{drafter}",
+        *(f"window.all.{drafter}.{what}" for what in ("accept_length", "draft_ms", "tpot_ms")),
+        "window.all.plain.tpot_ms",
+        "window.all.distinct_4gram_share",
+    )
+    return above(read[f"window.all.{drafter}.speedup"])

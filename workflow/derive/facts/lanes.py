@@ -2,7 +2,7 @@
 
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import beyond_noise
-from workflow.derive.facts.window import arms, gamma_of
+from workflow.derive.facts.window import block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
 
@@ -108,14 +108,13 @@ def ratio_at(read, level):
 
 
 def every_arm() -> list[str]:
-    return ["window.all.plain.tokens_per_s", *arms("all", "tokens_per_s"), "window.all.mtp.tokens_per_s"]
+    return ["window.all.plain.tokens_per_s", *(f"window.all.{arm}.tokens_per_s" for arm in DECLARED["arm"])]
 
 
 @fact("lanes.best_at_one.lane", kind="label")
 def best_at_one(read):
     """arm with the largest tokens/s at one request at a time, all contents: its lane"""
-    arm = read.largest(every_arm()).split(".")[2]
-    return arm if arm in ("plain", "mtp") else "dspark"
+    return lane_of(read.largest(every_arm()).split(".")[2])
 
 
 @fact("lanes.best_at_one.gamma", kind="count")
@@ -124,7 +123,7 @@ def best_at_one_gamma(read):
     key = read.largest(every_arm())
     if key.split(".")[2] == "plain":
         raise Missing("the fastest arm at one request at a time is plain decoding, which drafts nothing")
-    return 1 if ".mtp." in key else gamma_of(key)
+    return block_of(read, key.split(".")[2])
 
 
 @fact("lanes.best_at_one.tokens_per_s", kind="rate", unit="token/s")

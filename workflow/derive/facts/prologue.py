@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workflow.derive.facts import measures
+from workflow.derive.facts.window import block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
 ONE_CONTENT = DECLARED["one_content"]
 ARMS = DECLARED["arm"]
-
-
-def lane_of(arm: str) -> str:
-    return arm if arm in ("plain", "mtp") else "dspark"
 
 
 def window_arms() -> list[str]:
@@ -45,7 +42,7 @@ def best_gamma(read):
     arm = best_run(read)[1]
     if arm == "plain":
         raise Missing("the fastest cell is plain decoding, which drafts nothing")
-    return 1 if arm == "mtp" else int(arm[1:])
+    return block_of(read, arm)
 
 
 @fact("prologue.best.accepted_per_step", kind="length", unit="token/step")
@@ -127,8 +124,8 @@ class Comparison:
     isl: int | None = None
 
 
-def window_comparison(content: str, arm: str) -> Comparison:
-    gamma = 1 if arm == "mtp" else int(arm[1:])
+def window_comparison(read, content: str, arm: str) -> Comparison:
+    gamma = block_of(read, arm)
     prefix = f"window.{content}"
     return Comparison(
         "window",
@@ -146,7 +143,9 @@ def window_comparison(content: str, arm: str) -> Comparison:
 
 def groups(read) -> list[list[Comparison]]:
     """Comparisons of the campaign, in groups within which only the arm differs."""
-    found = [[window_comparison(content, arm) for arm in ARMS] for content in ONE_CONTENT]
+    found = [
+        [window_comparison(read, content, arm) for arm in ARMS if read.has(f"window.{content}.{arm}.speedup")] for content in ONE_CONTENT
+    ]
     gamma = round(read["lanes.gamma"].value) if read.has("lanes.gamma") else None
     for n in read.derivation.domains["concurrency"]:
         prefix = f"lanes.c{n}"

@@ -2,6 +2,7 @@
 
 from workflow.derive.facts.compare import beyond_noise
 from workflow.derive.facts.lanes import levels
+from workflow.derive.facts.window import block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
 
@@ -17,7 +18,7 @@ def fastest(read, content: str) -> str:
 def lane(read, content):
     """lane of the arm with the largest tokens/s, one request at a time, plain decoding included"""
     arm = fastest(read, content)
-    return arm if arm in ("plain", "mtp") else "dspark"
+    return lane_of(arm)
 
 
 @fact("run.{content}.gamma", kind="count")
@@ -26,7 +27,7 @@ def gamma(read, content):
     arm = fastest(read, content)
     if arm == "plain":
         raise Missing("the fastest arm is plain decoding, which drafts nothing")
-    return 1 if arm == "mtp" else int(arm[1:])
+    return block_of(read, arm)
 
 
 @fact("run.{content}.speedup", kind="ratio")

@@ -28,6 +28,36 @@ def arms(content: str, what: str) -> list[str]:
     return [f"window.{content}.g{gamma}.{what}" for gamma in DECLARED["gamma"]]
 
 
+OTHER_LANES = ("mtp", "dflash", "lookup")
+"""Lanes that the block-size sweep runs at one block size, beside DSpark at all of them."""
+
+
+def lane_of(arm: str) -> str:
+    """Lane of an arm: `g3` is DSpark at γ = 3, the others are called by their lane."""
+    return arm if arm in ("plain", *OTHER_LANES) else "dspark"
+
+
+def block_of(read, arm: str) -> int:
+    """γ of an arm."""
+    return round(read[f"window.block.{arm}"].value) if arm in OTHER_LANES else int(arm[1:])
+
+
+@fact("window.block.{arm}", kind="count", arm=OTHER_LANES)
+def block(read, arm):
+    """most tokens that this lane may draft a round in the block-size sweep"""
+    found = set(read.points("window", arm=arm).texts("block_size"))
+    if len(found) > 1:
+        raise Missing(f"the block-size sweep ran {arm} at several block sizes: {', '.join(sorted(found))}")
+    return int(found.pop())
+
+
+@fact("window.drafted_per_round.{arm}", kind="length", unit="token/round", arm=OTHER_LANES)
+def drafted_per_round(read, arm):
+    """drafts that the target verified / rounds, all contents: below the block size where a lane does not always have a guess"""
+    rows = read.requests("window", content="all", arm=arm)
+    return rows.sum("drafted") / rows.sum("rounds")
+
+
 def gamma_of(key: str) -> int:
     """γ of a key such as `window.code.g3.speedup`."""
     return int(key.split(".")[2].removeprefix("g"))
