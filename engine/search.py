@@ -23,6 +23,7 @@ from engine.bench.cells import Arm, Block
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
 from engine.bench.compare import Comparison, Spread, compare, detectable_ratio
 from engine.bench.estimate import total_s
+from engine.bench.floor import Floor
 from engine.bench.ledger import ledger
 from engine.bench.multiplicity import false_alarms, holm
 from engine.bench.planner import Allotment, Part, allot, duration_s
@@ -177,6 +178,10 @@ class Searching:
             return rows
         say = self.progress.say
         say(f"base against base: {len(self.aa)} pairs of boots, largest difference {100 * math.expm1(max(map(abs, self.aa))):.2f} % of TPOT")
+        floor = Floor.of(self.points)
+        if floor:
+            self.session.tolerate(floor)
+            say(f"cells are repeated when the machine's probe moves by more than {100 * self.session.tolerance:.1f} %")
         own = Spread.pooled([self.aa])
         planned_ratio = {name: detectable_ratio(own, n) for name, n in (("window", self.stage.window_repeats), ("confirm", self.stage.confirm_pairs))}
         self.section["planned_detectable"] = {name: value for name, value in planned_ratio.items() if value is not None}
@@ -245,6 +250,10 @@ class Searching:
     def decided(self, winner: Arm | None, fresh: Verdict | None, dropped: Sequence[str]) -> dict:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
         family = [*self.verdicts, *([fresh] if fresh else [])]
+        achieved = {"window": detectable_ratio(self.spread, self.stage.window_repeats), "confirm": fresh and fresh.comparison.minimum_detectable}
+        achieved = {name: value for name, value in achieved.items() if value is not None}
+        for name, value in achieved.items():
+            self.progress.say(f"{name}: differences from {100 * (value - 1):.1f} % could be resolved")
         tested = [verdict for verdict in family if verdict.comparison.p is not None]
         adjusted = dict(zip(map(id, tested), holm([verdict.comparison.p for verdict in tested]), strict=True))
 
@@ -259,6 +268,8 @@ class Searching:
             **({} if math.isnan(self.spread.sd) else {"noise_log_sd": self.spread.sd}),
             "candidates": [told(verdict) for verdict in self.verdicts],
             "confirm": told(fresh, "fresh boots and prompts") if fresh else None,
+            "achieved_detectable": achieved,
+            "probe_tolerance": self.session.tolerance,
             "not_measured": [*dropped, *self.skipped],
             "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(rejected)),
         }

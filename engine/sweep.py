@@ -10,13 +10,17 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.bench import cost_sweep, plans
 from engine.bench.campaign import Campaign
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
+from engine.bench.compare import detectable_ratio
 from engine.bench.estimate import minutes, total_s
+from engine.bench.floor import achieved, measured_floor
 from engine.bench.progress import Progress
 from engine.bench.stages import SWEEPS
+from engine.bench.verdicts import TIME
 
 PROGRAM = "engine.sweep"
 
@@ -31,13 +35,40 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         return 0
     with Progress(f"sweep {args.sweep} of campaign {campaign.name}", total_s(blocks), args.log, args.quiet) as progress:
         run = Run.start(campaign, args.sweep, argv, args, progress)
+        section = declare(run, args.out)
         run.session.run(blocks)
+        resolved(run, section)
         tables = tables_of(run.session, f"sweep_{args.sweep}", args.sweep)
         if args.sweep == "window":
             tables["trace.csv"] = ("trace", run.session.rows.trace)
-        files = run.publish(args.out, tables, {})
+        files = run.publish(args.out, tables, {f"sweep_{args.sweep}.csv": {"detectable": section}})
         closing(run, files, args.json)
     return 0
+
+
+def declare(run: Run, out: Path) -> dict:
+    """Before measuring: what this machine's A/A spread lets the planned repeats resolve, and when a cell is repeated."""
+    session, repeats = run.session, run.campaign.stage(run.stage).repeats
+    found = measured_floor((out, run.campaign.path.parent), session.machine.host)
+    if found is None:
+        session.progress.say(f"{run.stage}: no base-against-base pairs of this machine yet, so what can be resolved is known only afterwards")
+        return {"metric": TIME, "repeats": repeats, "planned": None, "probe_tolerance": session.tolerance}
+    floor, path = found
+    session.tolerate(floor)
+    planned = detectable_ratio(floor.spread, repeats)
+    if planned:
+        session.progress.say(
+            f"{run.stage}: differences below {100 * (planned - 1):.1f} % cannot be resolved with {repeats} repeats ({len(floor.log_ratios)} A/A pairs of {path.name})"
+        )
+    return {"metric": TIME, "repeats": repeats, "planned": planned, "probe_tolerance": session.tolerance}
+
+
+def resolved(run: Run, section: dict) -> None:
+    """After measuring: what the sweep's own repeats could resolve."""
+    found = achieved(run.session.rows.points)
+    section["achieved"] = found[0] if found else None
+    if found:
+        run.session.progress.say(f"{run.stage}: differences from {100 * (found[0] - 1):.1f} % against plain decoding could be resolved ({found[1]} boots)")
 
 
 def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str]) -> int:

@@ -37,8 +37,8 @@ class Campaign:
     stages: dict[str, Stage]
     own_threads: dict[str, int] = field(default_factory=dict)
     """Stage -> threads, where they are not the campaign's."""
-    probe_tolerance: float = 0.1
-    """A cell is measured again when a probe of the machine moved by more than this share; fixed before measuring."""
+    probe_tolerance: float | None = None
+    """A cell is measured again when a probe of the machine moved by more than this share; None: the measured A/A floor (engine.bench.floor)."""
 
     def identity(self) -> dict:
         """What every row depends on besides its own cell: a journal row of another identity is another row."""
@@ -106,7 +106,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         engine=engine,
         stages=stages,
         own_threads=own_threads,
-        probe_tolerance=float(measure.get("probe_tolerance", 0.1)),
+        probe_tolerance=measure.get("probe_tolerance"),
     )
 
 

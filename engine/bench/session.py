@@ -18,6 +18,7 @@ from engine.bench.cost import Cost
 from engine.bench.datasets import with_nonce
 from engine.bench.describe import describe, outcome
 from engine.bench.estimate import CostModel
+from engine.bench.floor import Floor
 from engine.bench.journal import Journal, digest
 from engine.bench.progress import Progress
 from engine.bench.workloads import HeldOut, Prompt, seed_of
@@ -38,6 +39,8 @@ AGAIN_SHARE = 0.1
 OPTIONAL_LANES = ("dflash", "lookup")
 # Reading the clock of the machine again is not needed where the last probe on this processor is this young.
 PROBE_AGE_S = 0.5
+# How far a probe may move as long as no A/A pair has been measured on this machine.
+FIRST_TOLERANCE = 0.1
 
 
 @dataclass
@@ -104,6 +107,7 @@ class Session:
         self.probes: list[dict[str, float]] = []
         self.probed_s = -math.inf
         self.again = 0
+        self.tolerance = campaign.probe_tolerance or FIRST_TOLERANCE
         spent = self.journal.spent()
         self.number = 1 + max((record["number"] for record in spent if record["kind"] == "cell"), default=-1)
         self.boots = 1 + max((record["number"] for record in spent if record["kind"] == "boot"), default=-1)
@@ -339,8 +343,8 @@ class Session:
         shift = probe.moved(before, after, self.probes[:-1])
         point = {**base, **rows.result_columns(prompts, answer, cell.max_concurrency)}
         record["seconds"] = time.perf_counter() - begin
-        if discarding and shift > self.campaign.probe_tolerance and point["status"] == "ok":
-            why = f"a probe moved by {100 * shift:.0f} % (tolerance {100 * self.campaign.probe_tolerance:.0f} %); measured again"
+        if discarding and shift > self.tolerance and point["status"] == "ok":
+            why = f"a probe moved by {100 * shift:.0f} % (tolerance {100 * self.tolerance:.0f} %); measured again"
             self.note({**record, "discarded": True, "point": {**base, "status": "rejected", "note": why}})
             self.progress.result(f"{describe(cell)}: {why}", 0.0)
             return False
@@ -349,6 +353,11 @@ class Session:
         self.note({**record, "point": point, "requests": requests, "steps": rows.step_rows(run_id, answer["steps"])})
         self.progress.result(f"{describe(cell)}: {outcome(point)}", self.costs.cell_s(cell))
         return True
+
+    def tolerate(self, floor: Floor) -> None:
+        """From here on the measured floor decides which cells are repeated, unless the campaign has fixed a tolerance."""
+        if self.campaign.probe_tolerance is None:
+            self.tolerance = floor.tolerance
 
     def was_discarded(self, cell: Cell) -> bool:
         last = self.fresh.points[-1] if self.fresh.points else {}
