@@ -7,6 +7,7 @@ from snakemake.utils import min_version, validate
 from workflow.page.listing import site_files
 from workflow.plan import STAGES, Plan, read_config, sources
 from workflow.recover import drop_stale_marks
+from workflow.told import say
 
 min_version("9.20")
 
@@ -31,3 +32,7 @@ include: "workflow/rules/measure.smk"
 include: "workflow/rules/derive.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/publish.smk"
+
+
+onsuccess:
+    say(Path("workflow/build"))  # what moved, when new rows changed the page

@@ -11,6 +11,8 @@ import sys
 import time
 from pathlib import Path
 
+from workflow import told
+from workflow.derive.output import OutputError, write_together
 from workflow.page import previous
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
@@ -71,9 +73,18 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if not options.check:
         try:
+            texts = []
             for name, file in shown.items():
-                previous.keep(name, file, result.files[file.relative_to(options.site).as_posix()], options.build)
+                new = result.files[file.relative_to(options.site).as_posix()]
+                if before[name] and file.is_file() and file.read_bytes() != new:
+                    texts.append(told.told(name, result.moves[name], str(previous.kept(options.build, name)), str(options.build / name / "values.json")))
+                previous.keep(name, file, new, options.build)
             write(result.files, options.site)
+            if texts:
+                write_together({options.build / told.FILE: "".join(texts)})
+        except OutputError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 2
         except OSError as error:
             print(f"error: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
             return 2

@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workflow.derive.moved import Move
 from workflow.derive.values import Values
 from workflow.page import moved
 from workflow.page.errors import PageError, Problem
@@ -28,6 +29,8 @@ class Result:
     """Path below the site folder -> content."""
     problems: list[Problem] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    moves: dict[str, list[Move]] = field(default_factory=dict)
+    """Campaign -> what changed since its previous publication."""
 
 
 def build(
@@ -63,6 +66,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
     for page in pages:
         result.files[page.path] = page.html.encode()
         result.log.append(f"{page.path}: {page.coverage}")
+    result.moves[name] = builder.moves
     result.log.append(f"{name}: moved: {moved.summary(builder.moves) or 'no previous publication'}")
     result.files |= {path: script.encode() for path, script in builder.data.items()}
     try:
