@@ -1,0 +1,75 @@
+"""Profiles for clusters: they know every measuring rule; Slurm for real on a node of its own, Kubernetes as a dry run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from tests.workflow import slurm
+from tests.workflow.conftest import copy_repository
+from workflow.plan import ROOT, STAGES
+from workflow.yaml_file import read_yaml
+
+STORE = importlib.util.find_spec("snakemake_storage_plugin_fs")
+RULES = [stage.rule for stage in STAGES]
+
+
+def profile(name: str) -> dict:
+    return read_yaml(ROOT / f"workflow/profiles/{name}/config.yaml")
+
+
+def plugin(name: str) -> bool:
+    return importlib.util.find_spec(f"snakemake_executor_plugin_{name}") is not None
+
+
+@pytest.mark.parametrize(("name", "keys"), [("slurm", ("set-threads", "set-resources")), ("kubernetes", ("set-resources",))])
+def test_a_profile_names_every_measuring_rule(name, keys):
+    for key in keys:
+        assert list(profile(name)[key]) == RULES
+    assert profile(name)["retries"] == 0 and profile(name)["resources"] == ["bench=1"]
+
+
+def test_a_measurement_has_its_node_to_itself():
+    assert all(asked == {"slurm_extra": "'--exclusive'"} for asked in profile("slurm")["set-resources"].values())
+
+
+@pytest.mark.external
+@pytest.mark.skipif(bool(slurm.absent()) or not plugin("slurm"), reason=slurm.absent() or "no Slurm plugin; pip install '.[cluster]'")
+def test_slurm_measures_alone_and_publishes(tmp_path):
+    """Two sweeps through sbatch: both arrive, neither beside the other, each with every processor of the node."""
+    (shared := tmp_path / "shared").mkdir()
+    copy = copy_repository(shared)
+    (copy.root / "mood").write_text("takes 3")
+    wanted = [f"workflow/campaigns/local/sweep_{name}.csv" for name in ("isl", "window")]
+    with slurm.cluster(tmp_path / "slurm") as environment:
+        run = subprocess.run(
+            [sys.executable, "-m", "snakemake", "--workflow-profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks", "5", "--slurm-status-command", "squeue", *wanted],
+            cwd=copy.root, env={**environment, "PYTHONPATH": str(copy.root)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stdout + run.stderr
+        told = subprocess.run(["scontrol", "-o", "show", "job"], env=environment, capture_output=True, text=True, timeout=60).stdout
+    assert sorted(copy.measured()) == ["isl", "window"] and all((copy.root / name).is_file() for name in wanted)
+    jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.splitlines()]
+    assert len(jobs) == 4 and {job["JobState"] for job in jobs} == {"COMPLETED"}
+    alone = [job for job in jobs if job["OverSubscribe"] == "NO"]
+    assert len(alone) == 2 and all(int(job["NumCPUs"]) == os.cpu_count() for job in alone)
+    first, second = sorted(alone, key=lambda job: job["StartTime"])
+    assert first["EndTime"] <= second["StartTime"]
+
+
+@pytest.mark.external
+@pytest.mark.skipif(not plugin("kubernetes") or STORE is None, reason="no Kubernetes plugin, or no folder in place of a bucket: snakemake-storage-plugin-fs")
+def test_kubernetes_would_run_every_stage(tmp_path):
+    """A dry run, with a folder in the place of the bucket into which the checkout was copied."""
+    copy = copy_repository(tmp_path)
+    bucket = ("--default-storage-provider", "fs", "--default-storage-prefix", str(copy.root))
+    run = copy.snakemake("-n", "site", "--workflow-profile", "workflow/profiles/kubernetes", *bucket)
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said
+    for rule in ("sweep_isl", "keep_isl", "derive", "figures", "page"):
+        assert f"rule {rule}:" in said
