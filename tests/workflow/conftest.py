@@ -85,6 +85,8 @@ def copy_repository(target: Path) -> Copy:
     for name in ("sweep", "search", "gate", "kernel_facts"):
         (target / "engine").mkdir(exist_ok=True)
         (target / "engine" / f"{name}.py").write_text(STAND_IN, "utf8")
+    (target / "kernels").mkdir()
+    (target / "kernels" / "tile.py").write_text("ONE = 1\n", "utf8")
     shutil.copy(ROOT / "engine" / "fingerprint.py", target / "engine" / "fingerprint.py")
     write_campaign(target / "prepared", name="local")
     return Copy(target)

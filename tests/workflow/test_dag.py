@@ -52,12 +52,37 @@ def test_a_second_run_does_nothing(built: Copy):
         # the page must say that other code measured, so the code's fingerprint is taken again; nothing is measured
         ("engine/sweep.py", "\n# a comment\n", {"fingerprint", *CHEAP}),
         ("engine/sweep.py", "\nANOTHER = 1\n", {"fingerprint", *CHEAP}),
+        ("kernels/tile.py", "\nANOTHER = 1\n", {"fingerprint", *CHEAP}),
         ("workflow/measure.py", "\nANOTHER = 1\n", set()),
     ],
 )
 def test_an_edit_reruns_what_depends_on_it_and_measures_nothing(built: Copy, file, more, reruns):
     with edited(built.root / file, more):
         assert built.scheduled() == reruns
+
+
+def test_other_cores_change_nothing(built: Copy):
+    assert built.scheduled("--cores", "2") == set()
+
+
+def test_a_touched_row_file_is_the_same_file(built: Copy):
+    (built.campaign / "sweep_isl.csv").touch()
+    assert built.scheduled() == set()
+
+
+def test_an_edited_row_file_is_refused_and_the_published_page_stays(built: Copy):
+    file, page = built.campaign / "sweep_isl.csv", built.root / "site/index.html"
+    before, shown = file.read_bytes(), page.read_bytes()
+    file.write_bytes(before.replace(b",ok,", b",oom,", 1))
+    try:
+        assert not built.scheduled() & MEASURING
+        run = built.snakemake("site")
+        assert run.returncode != 0 and "sweep_isl" in run.stdout + run.stderr and "sha256" in run.stdout + run.stderr
+        assert page.read_bytes() == shown and "isl" in built.measured()
+    finally:
+        file.write_bytes(before)
+    built.build()
+    assert page.read_bytes() == shown
 
 
 def test_one_sweep_is_measured_again_when_asked(built: Copy):

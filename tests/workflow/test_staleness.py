@@ -39,7 +39,9 @@ def test_a_row(built: Copy):
     before = value(built, key)
     assert shown(page(built), key)
     scale(built.campaign, "sweep_concurrency.csv", "duration_s", 0.8, lane="dspark", max_concurrency="1")
-    built.build()
+    said = built.build()
+    assert "since the last publication: " in said and f"{key}: " in said.split("since the last publication: ")[-1] or "everything: " in said
+    assert "since the last publication: " not in built.build()
     assert value(built, key) == pytest.approx(1.25 * before)
     for language in ("", "zh"):
         (now,) = shown(page(built, language), key)
