@@ -229,6 +229,8 @@ class Searching:
         stage, session = self.stage, self.session
         if self.wants("heads"):
             session.run(plans_search.heads(stage.heads, stage))
+            self.section["heads"] = search_parts.heads(self.points, stage.heads, self.aa)
+            self.tell("heads", lambda one: f"{one['label']} on {one['content']}: {one['ratio']:.3f} of {one['base']}'s speed: {one['verdict']}")
         if self.wants("lanes"):
             first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
             session.run(plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))

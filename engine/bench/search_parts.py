@@ -13,8 +13,8 @@ from engine.bench.ceiling import search as search_ceiling
 from engine.bench.cells import Arm
 from engine.bench.compare import Spread, compare
 from engine.bench.session import Session
-from engine.bench.stages import Cache, Factorial, Knobs, Lanes, Memory, Search
-from engine.bench.verdicts import against_base, finished, geometric, pair_values
+from engine.bench.stages import Cache, Factorial, Heads, Knobs, Lanes, Memory, Search
+from engine.bench.verdicts import TIME, against_base, finished, geometric, pair_values
 from engine.csvio import Row
 
 RATE = "output_throughput"
@@ -94,6 +94,31 @@ def knobs(points: Sequence[Row], stage: Knobs, aa: Sequence[float]) -> list[dict
         verdict = INERT if bind is False and comparison["verdict"] == "not resolved" else comparison["verdict"]
         regime = "binding" if label.endswith("@bind") else "matched"
         found.append({"label": label, "knob": name, "regime": regime, **comparison, "verdict": verdict, "could_bind": bind, "why": why})
+    return found
+
+
+def heads(points: Sequence[Row], stage: Heads, aa: Sequence[float]) -> list[dict]:
+    """Every variant of the Markov head against the first, content by content, in time per token; accept lengths beside it."""
+    first, *others = (f"head-{kind}" for kind in stage.types)
+    found = []
+    for content in stage.contents:
+        rows = [row for row in points if row["stage"] == "heads" and row["content"] == content]
+        for label in others:
+            pairs = pair_values(rows, "heads", (first, label), TIME).values()
+            if not pairs:
+                continue
+            logs = [math.log(base / own) for _, _, base, own in pairs]
+            lengths = {name: [row["accept_length"] for row in finished(rows, "heads") if row["label"] == name] for name in (first, label)}
+            found.append(
+                {
+                    "label": label,
+                    "base": first,
+                    "content": content,
+                    **compare(logs, Spread.pooled([aa, logs])).as_dict(),
+                    "accept_length": fmean(lengths[label]),
+                    "base_accept_length": fmean(lengths[first]),
+                }
+            )
     return found
 
 

@@ -14,7 +14,7 @@ from engine.bench.binding import could_bind
 from engine.bench.cells import dspark
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
-from engine.bench.stages import FULL, Cache, Curve, Factorial, Knobs, Lanes, Search
+from engine.bench.stages import FULL, Cache, Curve, Factorial, Heads, Knobs, Lanes, Search
 from tests.measure.conftest import SIZES
 
 STAGE: Search = FULL["search"]
@@ -85,6 +85,18 @@ def test_a_dominated_lane_is_named() -> None:
 
     found = {one["label"]: one["dominated"] for one in search_parts.frontier([point("a", 10, 5, 5), point("b", 9, 6, 6), point("c", 8, 4, 9)])}
     assert found == {"a": False, "b": True, "c": False}
+
+
+def test_heads_are_judged_by_content_and_a_missing_one_is_left_out() -> None:
+    speed = {("head-vanilla", "code"): 4.0, ("head-gated", "code"): 3.0, ("head-vanilla", "en"): 4.0, ("head-gated", "en"): 4.02}
+    points = [
+        row(stage="heads", label=label, content=content, boot=boot, mean_tpot_ms=tpot * (1 + 0.1 * boot), accept_length=12 / tpot)
+        for (label, content), tpot in speed.items()
+        for boot in range(3)
+    ]
+    found = search_parts.heads(points, Heads(contents=("code", "en")), [0.01, -0.012, 0.008])
+    assert [(one["label"], one["content"], one["verdict"]) for one in found] == [("head-gated", "code", "better"), ("head-gated", "en", "not resolved")]
+    assert found[0]["ratio"] == pytest.approx(4 / 3) and found[0]["accept_length"] > found[0]["base_accept_length"]
 
 
 def test_the_grid_costs_more_than_the_search() -> None:
