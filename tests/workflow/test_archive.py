@@ -12,6 +12,7 @@ import yaml
 from tests.data.synthetic import write_campaign
 from workflow import archive as archiving
 from workflow.archive import archive
+from workflow.cli import main, stale
 from workflow.cli.archive import check_name
 from workflow.derive import load
 from workflow.plan import CAMPAIGNS, ROOT, Plan, PlanError
@@ -111,3 +112,18 @@ def test_what_was_never_measured_is_not_stale(plan):
     for path in (plan.root / CAMPAIGNS / "local").glob("*.manifest.json"):
         path.unlink()
     assert stale_stages(plan, {"engine/engine.py": "0" * 64}) == []
+
+
+def test_stale_prints_rules_for_snakemake_and_fails_only_when_asked(plan, monkeypatch, capsys):
+    folder = plan.root / CAMPAIGNS / "local"
+    now = json.loads((folder / "sweep_isl.manifest.json").read_text("utf8"))["fingerprint"]
+    (plan.root / "workflow/config.yaml").write_text("campaigns: [local]\nlead: local\npreset: quick\nlanguages: [en, zh]\n", "utf8")
+    monkeypatch.setattr(stale, "ROOT", plan.root)
+    monkeypatch.setattr(stale.Plan, "from_config", lambda config: plan)
+    monkeypatch.setattr(stale, "fingerprint_now", lambda root: now)
+    assert main(["stale", "--check"]) == 0 and capsys.readouterr().out.strip() == ""
+    monkeypatch.setattr(stale, "fingerprint_now", lambda root: now | {"engine/new.py": "0" * 64})
+    assert main(["stale"]) == 0
+    told = capsys.readouterr()
+    assert set(told.out.split()) == {stage.rule for stage in plan.stages("local")} and "engine/new.py" in told.err
+    assert main(["stale", "--check"]) == 1
