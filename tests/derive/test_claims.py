@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.data.synthetic import CONTENTS, Physics, Plan, write_campaign
+from tests.data.partial import only_failed
 from tests.derive.edit import remove, rewrite, scale
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
@@ -158,6 +159,7 @@ VARIANTS = {
     "nothing_compared": (CALM, replace(PLAN, prompts=2), outputs(0, 0)),
     "wrong_answers": (CALM, replace(PLAN, prompts=2), wrong_answers),
     "short_gate": (CALM, replace(PLAN, prompts=2), short_gate),
+    "nothing_good": (CALM, replace(PLAN, prompts=2), only_failed),
     "compiled_apart": (CALM, replace(PLAN, prompts=2), compiled_apart),
     "one_vendor": (CALM, replace(PLAN, prompts=2), one_vendor),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
@@ -235,6 +237,7 @@ EXPECTED = {
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
     "prologue.largest_win": ("cheap_window", "dear_window", "rough"),
     "prologue.largest_loss": ("dear_window", "typical", "rough"),
+    "reefs.nothing_blocks": ("typical", "cooked", "nothing_good"),
     **{f"run.{content}.verdict": SPEC_PAYS for content in (*CONTENTS, "all")},
     "run.outputs_equal": ("typical", "one_output_differs", "nothing_compared"),
     "run.band.one.verdict": SPEC_PAYS,

@@ -16,7 +16,7 @@ CLAIMS = (
     "run.band.one.verdict",
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
-    "kernels.one_source", "modes.cheaper_pays_less",
+    "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -40,6 +40,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _noise(facts)
     _kernels(facts)
     _modes(facts)
+    _reefs(facts)
     _advice(facts)
     _prologue(facts)
     _ends(facts)
@@ -267,3 +268,14 @@ def _modes(facts: Facts) -> None:
     facts.put("modes.content", "code", "label")
     facts.put("modes.widest", 8, "count")
     facts.put("modes.distinct_4gram_share", 0.84, "probability")
+
+
+def _reefs(facts: Facts) -> None:
+    """One hazard of each weight, and more of the light ones."""
+    fired = (("R46-two-rulers", "blocking", 3), ("R17-short-sample", "warning", 412), ("R35-thin-tail", "warning", 230), ("R11-chunked-itl", "note", 96))
+    for place, (name, severity, rows) in enumerate(fired, 1):
+        for what, text in (("name", name), ("severity", severity), ("said", "down to 38 rounds a cell")):
+            facts.put(f"reefs.f{place}.{what}", text, "label")
+        facts.put(f"reefs.f{place}.rows", rows, "count")
+    for what, number in (("detectors", 38), ("fired", 4), ("blocking", 1), ("warning", 2), ("note", 1)):
+        facts.put(f"reefs.{what}", number, "count")

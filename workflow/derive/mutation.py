@@ -26,6 +26,8 @@ SELECTORS = frozenset(
 FACTORS = (1.37, 0.6, 4.0, 0.2, 0.0)
 EVERY_MANIFEST = "*.manifest.json"
 """File of a mutation that changes one field in every manifest that has it: facts of the whole campaign need it to agree."""
+WHOLE_FILES = ("mutation.", "reefs.")
+"""Facts about the mutation run itself, and those of detectors that read whole files: proven by planted cases (tests), not by cells."""
 BY_DEFINITION = ("window.verify_ratio.w1",)
 """Facts that are one whatever was measured: T_decode / T_decode, where the axis of widths begins. Not put to the test."""
 FAILURES = (ValueError, ArithmeticError, LookupError, TypeError)
@@ -87,7 +89,7 @@ class Prover:
         return [
             key
             for key, result in self.results.items()
-            if not result.fact.missing and not key.startswith("mutation.") and key not in BY_DEFINITION
+            if not result.fact.missing and not key.startswith(WHOLE_FILES) and key not in BY_DEFINITION
         ]
 
     def sources(self, key: str) -> dict[tuple[str, str], int]:
@@ -200,7 +202,7 @@ class Prover:
             suspects = self.suspects(mutation)
             derivation.results |= {k: r for k, r in self.results.items() if k not in suspects and not k.startswith("threshold.")}
         else:
-            suspects = set(self.results)
+            suspects = {key for key in self.results if not key.startswith(WHOLE_FILES)}
         found = {}
         for key in suspects:
             try:

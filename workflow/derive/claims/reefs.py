@@ -1,0 +1,13 @@
+"""Whether something in the rows forbids a verdict on them."""
+
+from workflow.derive.claims.kinds import counted
+from workflow.derive.registry import claim
+
+
+@claim("reefs.nothing_blocks", kind="count", measure="detectors")
+def nothing_blocks(read):
+    """No detector that forbids a verdict fired on the campaign's rows."""
+    read.cite("reefs.detectors", "reefs.fired", "reefs.warning", "reefs.note", "reefs.f1.name", "reefs.f1.said", "reefs.good_points")
+    if read["reefs.good_points"].value == 0:
+        read.unresolved("no point ended well, so there is nothing to look at")
+    return counted(read["reefs.blocking"], 0)
