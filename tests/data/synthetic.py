@@ -24,6 +24,7 @@ import numpy as np
 
 from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
+from tests.data.synthetic_stages import by_stage, ledger, search_stages
 from workflow.derive.facts.kernels import SHOWN, TARGETS
 
 CONTENTS = ("arith", "code", "en", "zh")
@@ -70,6 +71,18 @@ class Physics:
     boot_noise: float = 0.006
     step_noise: float = 0.02
     boot_s: float = 0.8
+    peak_bytes: int = 6 << 20
+    """Transient memory of the hostile wave."""
+    peak_shown: float = 1.0
+    """Share of it that the wave at the anchor shows."""
+    cache_cost: float = 1.06
+    """Factor on plain steps with the prefix cache on."""
+    cache_saves: float = 0.9
+    """Share of a shared prompt that the cache spares."""
+    cache_slots: int = 3
+    """State slots a request takes with the cache on."""
+    knob_gain: float = 1.3
+    """How much faster a step is with the one setting that does something."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,8 @@ class Plan:
     aa_boots: int = 4
     contents: tuple[str, ...] = CONTENTS
     base_gamma: int = 3
+    grid: int = 120
+    """Configurations that a full grid would have."""
     seed: int = 11
 
 
@@ -272,8 +287,9 @@ class Campaign:
         self.tables: dict[str, list[dict]] = {}
         self.clock = 0.0
 
-    def measure(self, sweep: str, cell: Cell) -> dict:
-        physics = self.physics
+    def measure(self, sweep: str, cell: Cell, physics: Physics | None = None, **more) -> dict:
+        """One cell; `physics` in place of the campaign's, `more` columns of its point."""
+        physics = physics or self.physics
         requests, steps, seconds = simulate(physics, self.plan, cell)
         plain = cell.lane == "plain"
         run_id = f"{cell.stage}-{len(self.tables.get(points_file(sweep), ())):04d}"
@@ -357,6 +373,9 @@ class Campaign:
             "state_usage_max": 0.5,
             "queue_max": 0,
             "retracted": 0,
+            **dict.fromkeys(("mem_fraction_static", "device_memory_bytes", "available_mem_bytes", "activation_peak_bytes"), ""),
+            **{"max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0},
+            **more,
         }
         self.clock += seconds
         self.add(points_file(sweep), [point])
@@ -425,6 +444,7 @@ class Campaign:
         for boot in range(plan.aa_boots):
             search("confirm", *base, boot, "base")
             search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
+        search_stages(self, load)
         self.trace()
         self.kernels()
 
@@ -522,7 +542,7 @@ class Campaign:
             else file.split("_")[1].removesuffix(".csv")
         )
         points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]
-        boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] for row in points)
+        boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] or 0.0 for row in points)
         total = seconds + boots * self.physics.boot_s
         minute = ("search", "window", "isl", "concurrency").index(family) * 5
         model = {
@@ -579,10 +599,12 @@ class Campaign:
                 "cells": len(points),
                 "cell_s": seconds,
                 "warmup_s": 0.0,
-                "requests": sum(row["completed"] for row in points),
+                "requests": sum(row["completed"] or 0 for row in points),
                 "failed": 0,
                 "total_s": total,
+                **({"by_stage": by_stage(points, self.physics.boot_s)} if family == "search" else {}),
             },
+            **({"search": ledger(points, total, self.plan.grid)} if family == "search" else {}),
             "lossless": {"compared": 100, "equal": 100, "differing": []},
             "notes": ["synthetic: written by a toy cost model for tests, nothing was measured"],
         }

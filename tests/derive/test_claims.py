@@ -1,5 +1,6 @@
 """Every claim through every verdict, by campaigns whose rows say so."""
 
+import csv
 import hashlib
 import json
 from dataclasses import replace
@@ -26,6 +27,36 @@ def cook(folder):
     scale(folder, "sweep_concurrency.csv", "duration_s", 0.1, max_concurrency="16")
     scale(folder, "sweep_concurrency.csv", "mean_e2e_ms", 0.3, max_concurrency="16")
     scale(folder, "search.csv", "mean_tpot_ms", 2.0, stage="confirm", label="winner")
+    for label in ("chunked_prefill_size=64", "mamba_ssm_dtype=bfloat16"):
+        scale(folder, "search.csv", "mean_tpot_ms", 2.0, stage="knobs", label=label)
+    roomy = {"effective_max_running_requests": "160"}
+    rewrite(folder, "search.csv", lambda rows: [row | roomy if (row["stage"], row["label"]) == ("cache", "radix-on") else row for row in rows])
+    scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
+    every_wave("oom", {"status": "ok", "failed": "0"})(folder)
+
+
+def every_wave(status, becomes):
+    """The tries of the memory stage that ended in one way, told otherwise."""
+
+    def change(folder):
+        rewrite(
+            folder, "search.csv", lambda rows: [row | becomes if row["stage"] == "memory" and row["status"] == status else row for row in rows]
+        )
+
+    return change
+
+
+def crashed(folder):
+    """Waves that did not say why they ended, and pools as full as one another."""
+    every_wave("oom", {"status": "crash"})(folder)
+    scale(folder, "sweep_concurrency.csv", "state_usage_max", 0.4)
+
+
+def anchors_alone(folder):
+    rewrite(folder, "search.csv", lambda rows: [row for row in rows if row["stage"] != "memory" or row["label"].endswith("-anchor")])
+    for kind in ("requests", "steps"):
+        kept = {row["run_id"] for row in csv.DictReader((folder / "search.csv").open(encoding="utf8"))}
+        rewrite(folder, f"{kind}_search.csv", lambda rows: [row for row in rows if row["run_id"] in kept])
 
 
 def outputs(compared, equal):
@@ -121,14 +152,14 @@ def empty(folder):
 
 VARIANTS = {
     "typical": (CALM, replace(PLAN, prompts=16, concurrencies=(1, 2, 4)), None),
-    "rough": (replace(CALM, boot_noise=0.5, step_noise=0.3), replace(PLAN, prompts=2), None),
-    "dear_window": (replace(CALM, verify_growth=1.2, draft_ms=6, boot_s=10), PLAN, None),
+    "rough": (replace(CALM, boot_noise=0.5, step_noise=0.3, cache_slots=1), replace(PLAN, prompts=2), None),
+    "dear_window": (replace(CALM, verify_growth=1.2, draft_ms=6, boot_s=10, peak_shown=0.3, cache_saves=0.0), PLAN, None),
     "cheap_window": (
         replace(
             CALM, accept={"zh": 0.55, "en": 0.75, "code": 0.9, "arith": 0.99}, accept_decay=1.0, verify_growth=0.02, verify_curve=0,
-            draft_per_token_ms=0.01, between_ms=0.4, accept_batch=0.004,
+            draft_per_token_ms=0.01, between_ms=0.4, accept_batch=0.004, cache_cost=0.9,
         ),
-        replace(PLAN, prompts=24),
+        replace(PLAN, prompts=24, grid=1),
         None,
     ),
     "context": (replace(CALM, accept_context=0.08, prefill_ms=0.001, context_ms=0.003), replace(PLAN, prompts=10), None),
@@ -148,7 +179,7 @@ VARIANTS = {
         replace(PLAN, prompts=16, concurrencies=(1, 2)),
         None,
     ),
-    "few_repeats": (replace(CALM, accept=dict.fromkeys(CONTENTS, 0.999), accept_decay=1.0), replace(PLAN, prompts=2, aa_boots=3), None),
+    "few_repeats": (replace(CALM, accept=dict.fromkeys(CONTENTS, 0.999), accept_decay=1.0), replace(PLAN, prompts=2, aa_boots=3), crashed),
     "cooked": (CALM, PLAN, cook),
     "cheap_everywhere": (
         replace(CALM, modes={"eager": (1.0, 1.0, 1.0), "graph": (0.85, 1.1, 1.0), "fused": (0.5, 0.05, 0.02)}),
@@ -162,6 +193,7 @@ VARIANTS = {
     "nothing_good": (CALM, replace(PLAN, prompts=2), only_failed),
     "compiled_apart": (CALM, replace(PLAN, prompts=2), compiled_apart),
     "one_vendor": (CALM, replace(PLAN, prompts=2), one_vendor),
+    "anchors_alone": (CALM, replace(PLAN, prompts=2), anchors_alone),
     "empty": (CALM, replace(PLAN, prompts=2), empty),
     "every_key_moved": (CALM, replace(PLAN, prompts=2), tried(40, 40)),
     "one_key_stood": (CALM, replace(PLAN, prompts=2), tried(40, 39)),
@@ -202,6 +234,9 @@ EXPECTED = {
     "accept.flat_over_batch": ("typical", "batch", "cheap_window"),
     "accept.falls_with_context": ("context", "upside_down", "typical"),
     "accept.content_order": ("cheap_window", "upside_down", "typical"),
+    "cache.costs_on_random": ("typical", "cheap_window", "rough"),
+    "cache.takes_room": ("typical", "cooked", "rough"),
+    "cache.wins_on_shared": ("typical", "dear_window", "few_repeats"),
     "code.current": ("typical", "rough", "nothing_compared"),
     "division.predicts": ("typical", "cooked", "rough"),
     "division.chooses_gamma": ("typical", "wide_skill", "rough"),
@@ -219,6 +254,7 @@ EXPECTED = {
     "kernels.one_source": ("typical", "compiled_apart", "one_vendor"),
     "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
+    "knobs.best_pays": ("typical", "cooked", "rough"),
     "lanes.best_absolute": ("typical", "dear_window", "rough"),
     **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
     "lanes.drafter_pays.lookup": ("cheap_window", "dear_window", "few_repeats"),
@@ -232,6 +268,9 @@ EXPECTED = {
     "modes.spec_pays.graph": SPEC_PAYS,
     "modes.spec_pays.fused": ("cheap_everywhere", "typical", "few_repeats"),
     "modes.window_weighs_more": ("typical", "cheap_everywhere", "few_repeats"),
+    "memory.boot_proves_nothing": ("typical", "cooked", "few_repeats"),
+    "memory.floor_overshoots": ("typical", "cooked", "anchors_alone"),
+    "memory.peak_predicts": ("typical", "dear_window", "anchors_alone"),
     "mutation.every_key_moves": ("every_key_moved", "one_key_stood", "no_key_tried"),
     "noise.small": ("typical", "rough", "few_repeats"),
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
@@ -247,7 +286,9 @@ EXPECTED = {
     "scale.knee": ("typical", "cooked", "rough"),
     "scale.step_identity": ("typical", "cooked", "few_repeats"),
     "search.boot_dominates": ("dear_window", "batch", "rough"),
+    "search.staged_cheaper": ("typical", "cheap_window", "few_repeats"),
     "search.winner_confirmed": ("dear_window", "cooked", "rough"),
+    "walls.opposite": ("cooked", "typical", "few_repeats"),
     **{f"window.spec_pays.{content}": SPEC_PAYS for content in (*CONTENTS, "all")},
     "window.accept_sublinear": ("typical", "upside_down", "few_repeats"),
     "window.interior_optimum": ("typical", "upside_down", "rough"),

@@ -16,7 +16,7 @@ CLAIMS = (
     "run.band.one.verdict",
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
-    "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks",
+    "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -41,6 +41,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _kernels(facts)
     _modes(facts)
     _reefs(facts)
+    _memory(facts)
     _advice(facts)
     _prologue(facts)
     _ends(facts)
@@ -279,3 +280,17 @@ def _reefs(facts: Facts) -> None:
         facts.put(f"reefs.f{place}.rows", rows, "count")
     for what, number in (("detectors", 38), ("fired", 4), ("blocking", 1), ("warning", 2), ("note", 1)):
         facts.put(f"reefs.{what}", number, "count")
+
+
+def _memory(facts: Facts) -> None:
+    """The ceiling of each lane: an anchor, the fractions two predictions name, and one between."""
+    for lane, limit in (("plain", 94.0), ("dspark", 91.0)):
+        for place, (share, ended) in enumerate(((85.0, "survived"), (99.0, "ran-out"), (limit, "survived"), (limit + 2, "ended-otherwise")), 1):
+            facts.put(f"memory.{lane}.t{place}.fraction", share, "percent", "percent")
+            facts.put(f"memory.{lane}.t{place}.free", round((100 - share) * 1e6), "bytes", "byte")
+            facts.put(f"memory.{lane}.t{place}.outcome", ended, "label")
+        facts.put(f"memory.{lane}.floor", 99.8, "percent", "percent")
+        facts.put(f"memory.{lane}.floor_less_peak", limit + 0.6, "percent", "percent")
+    facts.put("memory.device_bytes", 100_663_296, "bytes", "byte")
+    for name, value in (("tried", 8), ("survived", 4), ("ran_out", 2), ("floor.let_down", 2)):
+        facts.put(f"memory.{name}", value, "count")

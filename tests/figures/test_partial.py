@@ -18,7 +18,7 @@ from workflow.figures.registry import plate, plates
 from workflow.figures.style import LAYOUTS
 from workflow.figures.svg import render
 
-FAMILIES = ("window.", "division.", "lanes.", "scale.", "isl.", "loss.", "accept.", "dspark.", "noise.", "search.", "prologue.")
+FAMILIES = ("window.", "division.", "lanes.", "scale.", "isl.", "loss.", "accept.", "dspark.", "noise.", "search.", "prologue.", "memory.")
 
 
 def keep(values: Values, wanted) -> Values:

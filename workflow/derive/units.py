@@ -26,6 +26,8 @@ DEFINITIONS = (
 POINTS = {
     "accept_length": "token/round",
     "accepted": "token",
+    "activation_peak_bytes": "byte",
+    "available_mem_bytes": "byte",
     "between_ms": "ms/step",
     "boot_s": "s/boot",
     "commit_ms": "ms/step",

@@ -27,3 +27,10 @@ def winner_confirmed(read):
         "search.boots",
     )
     return above(read["search.confirm_ratio"])
+
+
+@claim("search.staged_cheaper", kind="ratio")
+def staged_cheaper(read):
+    """Trying the full grid, by the search's own means of a boot and a cell, would have taken longer than the search did."""
+    read.cite("search.minutes", "shape.grid_minutes", "shape.grid_configurations", "shape.grid_loads")
+    return above(read["shape.grid_ratio"])

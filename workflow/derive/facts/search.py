@@ -11,6 +11,8 @@ from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
 STAGES = ("aa", "window", "confirm")
+LATER = ("memory", "factorial", "knobs", "cache", "heads", "lanes", "frontier", "curve", "sentinel")
+"""Stages that a search has where its campaign asks for them."""
 
 
 def every(read):
@@ -20,13 +22,13 @@ def every(read):
 @fact("search.boots", kind="count")
 def boots(read):
     """distinct processes that served the search"""
-    return len(set(every(read).texts("boot_id")))
+    return len(set(read.points("search", stage=(*STAGES, *LATER)).texts("boot_id")))
 
 
 @fact("search.cells", kind="count")
 def cells(read):
     """points of the search that ended well"""
-    return len(every(read).texts("run_id"))
+    return len(read.points("search", stage=(*STAGES, *LATER)).texts("run_id"))
 
 
 @fact("search.minutes", kind="duration", unit="min")
@@ -117,7 +119,7 @@ def ratio_of(read, stage: str, candidate: dict) -> Sample:
     rows = rows.where_true(keep)
     if not len(rows):
         raise Missing(f"no cell of stage {stage} stands against its base")
-    drifts = stage == "window" and "order" in base.table.columns
+    drifts = stage in ("window", "knobs") and "order" in base.table.columns
     bases: dict[str, list[tuple[float, float]]] = {}
     for block, place, time in zip(base.texts("boot"), places(base, drifts), np.log(base.read("mean_tpot_ms"))):
         bases.setdefault(block, []).append((place, time))

@@ -1,0 +1,103 @@
+"""The later stages of a synthetic search: memory (tried fractions), cache (on and off by traffic) and knobs (one at a time)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.data.synthetic import Campaign
+
+DEVICE = 96 << 20
+SLACK = 0
+"""Left over after a boot, beyond what the fraction leaves."""
+ANCHOR = 0.85
+
+
+def search_stages(campaign: Campaign, load: dict) -> None:
+    memory(campaign)
+    cache(campaign, load)
+    knobs(campaign, load)
+
+
+def cell(campaign: Campaign, stage: str, lane: str, gamma: int, boot: int, label: str, **load):
+    from tests.data.synthetic import Cell
+
+    return Cell(stage=stage, lane=lane, gamma=gamma, boot=boot, repeat=boot % 100, label=label, **load)
+
+
+def memory(campaign: Campaign) -> None:
+    """Anchor, the fractions that floor and floor + peak foretell, one between: dead when the wave needs more than is left."""
+    physics = campaign.physics
+    number = 1000
+    for lane, gamma, peak in (("plain", 0, physics.peak_bytes), ("dspark", campaign.plan.base_gamma, 1.3 * physics.peak_bytes)):
+        room = (1 - ANCHOR) * DEVICE + SLACK
+        shown = peak * physics.peak_shown
+        steps = {"anchor": ANCHOR, "floor": min(0.99, ANCHOR + room / DEVICE), "peak": ANCHOR + (room - shown) / DEVICE}
+        steps["bisect-1"] = (steps["peak"] + steps["floor"]) / 2 if steps["floor"] - steps["peak"] > 0.02 else steps["peak"] - 0.02
+        for name, value in steps.items():
+            fraction = round(int(value * 100 + 1e-9) / 100, 2)
+            left = round((1 - fraction) * DEVICE + SLACK)
+            said = {"mem_fraction_static": fraction, "device_memory_bytes": DEVICE, "available_mem_bytes": left}
+            one = cell(campaign, "memory", lane, gamma, number, f"{lane}-{name}", content="mixed", isl=256, concurrency=4, requests=4, osl=4)
+            number += 1
+            if left >= peak:
+                campaign.measure("search", one, activation_peak_bytes=round(shown), **said)
+            else:
+                dead(campaign, one, {"activation_peak_bytes": 8192, **said})
+
+
+def dead(campaign: Campaign, one, said: dict) -> None:
+    """A point that ran out of memory: it has a boot, and no result."""
+    kept = {name: list(rows) for name, rows in campaign.tables.items()}
+    row = campaign.measure("search", one, **said)
+    campaign.tables = kept
+    blank = [name for name, value in row.items() if name not in said and isinstance(value, float) and name not in ("temperature", "top_p", "boot_s")]
+    empty = {"completed": "", "failed": "", "steps": "", "rounds": "", "drafted": "", "accepted": "", "decode_tokens": ""}
+    empty |= {"total_input_tokens": "", "total_output_tokens": "", "queue_max": "", "retracted": "", "step_source": ""}
+    note = "error: out of memory: asked 1048576 bytes, 524288 free"
+    campaign.add("search.csv", [row | dict.fromkeys(blank, "") | empty | {"status": "oom", "note": note}])
+
+
+def cache(campaign: Campaign, load: dict) -> None:
+    physics, slots = campaign.physics, 48
+    base = {"mem_fraction_static": 0.88, "device_memory_bytes": 2 * DEVICE, "state_slots": slots}
+    for repeat in range(campaign.plan.repeats):
+        for dataset in ("random-ids", "shared-prefix"):
+            for label in ("radix-off", "radix-on"):
+                on = label == "radix-on"
+                saved = physics.cache_saves if on and dataset == "shared-prefix" else 0.0
+                factor = physics.cache_cost if on else 1.0
+                own = replace(
+                    physics, prefill_ms=physics.prefill_ms * (1 - saved), decode_ms=physics.decode_ms * factor, per_row_ms=physics.per_row_ms * factor
+                )
+                one = cell(campaign, "cache", "plain", 0, 2000 + repeat, label, **load)
+                said = {"dataset": dataset, "radix_cache": "on" if on else "off", "cache_hit_rate": saved, **base}
+                said["effective_max_running_requests"] = slots // physics.cache_slots if on else slots
+                campaign.measure("search", one, own, **said)
+
+
+def knobs(campaign: Campaign, load: dict) -> None:
+    """The base, a setting that does nothing, and one that may."""
+    physics, gamma = campaign.physics, campaign.plan.base_gamma
+    quick = replace(physics, decode_ms=physics.decode_ms / physics.knob_gain, per_row_ms=physics.per_row_ms / physics.knob_gain)
+    for repeat in range(campaign.plan.repeats):
+        for label, own in (("base", physics), ("chunked_prefill_size=64", physics), ("base", physics), ("mamba_ssm_dtype=bfloat16", quick), ("base", physics)):
+            campaign.measure("search", cell(campaign, "knobs", "dspark", gamma, 3000 + repeat, label, **load), own)
+
+
+def by_stage(points: list[dict], boot_s: float) -> dict[str, dict]:
+    """What each stage took, as a search's manifest tells it."""
+    found: dict[str, dict] = {}
+    for stage in dict.fromkeys(row["stage"] for row in points):
+        rows = [row for row in points if row["stage"] == stage]
+        boots = len({row["boot_id"] for row in rows})
+        seconds = sum(row["duration_s"] or 0.0 for row in rows)
+        found[stage] = {"boots": boots, "boot_s": boots * boot_s, "cells": len(rows), "cell_s": seconds}
+    return found
+
+
+def ledger(points: list[dict], total_s: float, configurations: int) -> dict:
+    """The search section of its manifest, as far as facts read it; the grid at the mean cost of a cell with its boot."""
+    grid_s = configurations * total_s / len(points)
+    return {"ledger": {"thrown_away_s": 0.02 * total_s, "grid_configurations": configurations, "grid_loads": 1, "grid_s": grid_s}}

@@ -1,0 +1,88 @@
+"""The prefix cache as a bet: on against off, on prompts that share nothing and on prompts that share a long prefix; and what it reserves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing, Rows
+from workflow.derive.sample import Sample
+
+DATASET = {"random": "random-ids", "shared": "shared-prefix"}
+LABEL = {"off": "radix-off", "on": "radix-on"}
+TRAFFIC, SIDE = tuple(DATASET), tuple(LABEL)
+
+
+def cells(read, side: str, **where) -> Rows:
+    return read.points("search", stage="cache", label=LABEL[side], **where)
+
+
+@fact("cache.{traffic}.ratio", kind="ratio", traffic=TRAFFIC)
+def ratio(read, traffic):
+    """output throughput with the cache / without it, exp of the mean logarithm over boots, paired by boot"""
+    off, on = (cells(read, side, dataset=DATASET[traffic]) for side in SIDE)
+    without: dict[str, list[float]] = {}
+    for boot, rate in zip(off.texts("boot"), np.log(off.read("output_throughput"))):
+        without.setdefault(boot, []).append(rate)
+    logs = []
+    for boot, rate in zip(on.texts("boot"), np.log(on.read("output_throughput"))):
+        if boot not in without:
+            raise Missing(f"stage cache, boot {boot}: no cell without the cache beside the one with it")
+        logs.append(rate - np.mean(without[boot]))
+    return Sample(np.exp(on.weights.sums(on.index, np.array(logs)) / on.weights.sums(on.index, np.ones(len(logs)))))
+
+
+@fact("cache.{traffic}.{side}.output_throughput", kind="rate", unit="token/s", traffic=TRAFFIC, side=SIDE)
+def output_throughput(read, traffic, side):
+    """output throughput of the plain lane, mean over its cells"""
+    return cells(read, side, dataset=DATASET[traffic]).mean("output_throughput")
+
+
+@fact("cache.{traffic}.{side}.ttft_ms", kind="duration", unit="ms", traffic=TRAFFIC, side=SIDE)
+def ttft(read, traffic, side):
+    """mean time to first token, mean over its cells"""
+    return cells(read, side, dataset=DATASET[traffic]).mean("mean_ttft_ms")
+
+
+@fact("cache.{traffic}.hit_rate", kind="percent", unit="percent", traffic=TRAFFIC)
+def hit_rate(read, traffic):
+    """share of the prompt tokens that came from the cache"""
+    return cells(read, "on", dataset=DATASET[traffic]).mean("cache_hit_rate").to("percent")
+
+
+def whole(read, side: str, column: str) -> int:
+    """A size of the engine, the same in all boots of one side."""
+    found = {round(value) for value in cells(read, side).read(column)}
+    if len(found) > 1:
+        raise Missing(f"boots of {LABEL[side]} differ in {column}")
+    return found.pop()
+
+
+@fact("cache.{side}.running", kind="count", side=SIDE)
+def running(read, side):
+    """requests that the engine admits at once"""
+    return whole(read, side, "effective_max_running_requests")
+
+
+@fact("cache.{side}.slots", kind="count", side=SIDE)
+def slots(read, side):
+    """recurrent state slots of the pool"""
+    return whole(read, side, "state_slots")
+
+
+@fact("cache.on.slots_a_request", kind="count")
+def slots_a_request(read):
+    """state slots / requests admitted at once, with the cache, whole slots"""
+    return int(read["cache.on.slots"].value // read["cache.on.running"].value)
+
+
+@fact("cache.concurrency", kind="count")
+def concurrency(read):
+    """requests in flight in the cells of the cache stage"""
+    return whole(read, "on", "max_concurrency")
+
+
+@fact("cache.isl", kind="count", unit="token")
+def isl(read):
+    """prompt tokens of each request of the cache stage"""
+    return Sample(whole(read, "on", "isl"), "token")

@@ -1,0 +1,87 @@
+"""The memory ceiling: shares of the budget that were tried, how their waves ended, and what the first boot foretold."""
+
+from __future__ import annotations
+
+from workflow.derive.values import Values
+from workflow.figures.plate import Missing, Plate, Table, key
+from workflow.figures.plate import label as name
+from workflow.figures.read import Mark, series, value, word
+from workflow.figures.scale import Scale, around, nice_ticks
+from workflow.figures.sheet import Panel, Sheet, label, number
+from workflow.figures.style import DEN, INK, INK2, RULE, Layout
+
+LANES = ("plain", "dspark")
+PREDICTIONS = ("floor", "floor_less_peak")
+SERVED, RAN_OUT = "survived", "ran-out"
+
+
+def tries(values: Values, lane: str) -> list[Mark]:
+    """The fractions tried in one lane; only those with an outcome."""
+    return [mark for mark in series(values, f"memory.{lane}.t#.fraction") if word(values, outcome(lane, mark))]
+
+
+def outcome(lane: str, mark: Mark) -> str:
+    return f"memory.{lane}.t{mark.at}.outcome"
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    lanes = [lane for lane in LANES if tries(values, lane)]
+    if not lanes:
+        return Missing(("memory.*.t*.fraction", "memory.*.t*.outcome"))
+    rows = [(lane, what) for lane in lanes for what in ("tried", *PREDICTIONS) if what == "tried" or value(values, f"memory.{lane}.{what}") is not None]
+    known = [mark.value for lane in lanes for mark in tries(values, lane)]
+    known += [value(values, f"memory.{lane}.{what}") for lane, what in rows if what != "tried"]
+    left, right = (2, 62) if layout.narrow else (212, 76)
+    pitch = layout.text + 26 if layout.narrow else 31
+    sheet = Sheet(layout, 8 + pitch * len(rows) + layout.text * 2 + 22)
+    panel = Panel(sheet, left, 4, layout.width - left - right, pitch * len(rows) + 4, around(known, 0.07), Scale(0, 1))
+    for place, (lane, what) in enumerate(rows):
+        y = panel.top + pitch * (place + 1) - 12
+        with sheet.group(f"{lane}-{what}".replace("_", "-")):
+            _label(panel, y, f"{lane}_{what}", bold=what == "tried")
+            sheet.line([(panel.left, y), (panel.right, y)], RULE, 1.0)
+            if what == "tried":
+                _tries(panel, values, lane, y)
+            else:
+                _prediction(panel, values, f"memory.{lane}.{what}", y)
+    panel.frame(nice_ticks(panel.xscale, 4 if layout.narrow else 6))
+    sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("axis"), "end", INK2)
+    return sheet
+
+
+def _label(panel: Panel, y: float, text: str, bold: bool) -> None:
+    size = panel.sheet.layout.text
+    if panel.sheet.layout.narrow:
+        panel.sheet.text(panel.left, y - size * 0.95, label(text), color=INK if bold else INK2, bold=bold)
+    else:
+        panel.sheet.text(panel.left - 12, y + size * 0.35, label(text), "end", INK if bold else INK2, bold=bold)
+
+
+def _tries(panel: Panel, values: Values, lane: str, y: float) -> None:
+    """Marks differ by shape, not by colour alone."""
+    ended: dict[str, list[tuple[float, float]]] = {}
+    for mark in tries(values, lane):
+        ended.setdefault(str(word(values, outcome(lane, mark))), []).append((panel.x(mark.value), y))
+    for how, points in ended.items():
+        shape, color, filled = {SERVED: ("o", INK, True), RAN_OUT: ("x", DEN, True)}.get(how, ("o", INK2, False))
+        panel.sheet.marks(points, shape, color, 9, filled)
+
+
+def _prediction(panel: Panel, values: Values, fact: str, y: float) -> None:
+    panel.sheet.marks([(panel.x(value(values, fact)), y)], "v", INK2, 9, False)
+    panel.sheet.text(panel.sheet.width, y + panel.sheet.layout.text * 0.35, number(fact), "end")
+
+
+def table(values: Values) -> Table:
+    rows = []
+    for lane in LANES:
+        for mark in tries(values, lane):
+            row = f"memory.{lane}.t{mark.at}"
+            rows.append((name(f"{lane}_tried"), *(key(values, f"{row}.{what}") for what in ("fraction", "free", "outcome"))))
+        for what in PREDICTIONS:
+            if value(values, f"memory.{lane}.{what}") is not None:
+                rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}"), key(values, "-"), key(values, "-")))
+    return Table(("what", "fraction", "free", "outcome"), tuple(rows))
+
+
+PLATE = Plate("memory-wall", "memory.floor_overshoots", draw, table, needs=("memory.device_bytes",))
