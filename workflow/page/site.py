@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import os
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -33,6 +35,19 @@ class Result:
     """Campaign -> what changed since its previous publication."""
 
 
+@contextmanager
+def _no_collections():
+    """The collector of cycles rests: a page is trees of live nodes, which it would walk again and again and find nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_no_collections()
 def build(
     plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str = "", previous: dict[str, Published | None] | None = None
 ) -> Result:
