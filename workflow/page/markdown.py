@@ -191,6 +191,10 @@ def _math_block(self, tokens, index, options, env):
     return f'<div class="formula"{_attributes(token)} tabindex="0">{formula(token.content, True)}</div>\n'
 
 
+def _math_inline(self, tokens, index, options, env):
+    return formula(tokens[index].content, False)
+
+
 def _footnote_ref(self, tokens, index, options, env):
     meta = tokens[index].meta
     number, doc = meta["id"] + 1, env["docId"]
@@ -233,6 +237,7 @@ RULES = {
     "td_close": _td_close,
     "fence": _fence,
     "math_block": _math_block,
+    "math_inline": _math_inline,
     "footnote_ref": _footnote_ref,
     "footnote_block_open": _footnote_block_open,
     "footnote_open": _footnote_open,
