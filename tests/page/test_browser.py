@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 
 import pytest
 from lxml import html
@@ -12,10 +13,13 @@ from tests.page.chromium import AXE, launched, opened
 from workflow.derive.__main__ import derive, write
 from workflow.figures.build import build as draw
 from workflow.page import site as pages
+from workflow.plan import ROOT
 from workflow.plan import Plan as Campaigns
 
 pytestmark = pytest.mark.browser
 REPORTS = ("index.html", "zh/index.html")
+TRANSCRIBED = ("k3-mi355x/index.html", "k3-mi355x/zh/index.html")
+"""Reports that quote a publication: long labels, an audit, many absent sections."""
 PAGES = (*REPORTS, "parallel/index.html", "moved/index.html", "zh/moved/index.html", "numbers/index.html", "zh/numbers/index.html")
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 FIRST_ROWS = "() => document.querySelectorAll('main tr:nth-child(n + 6)').forEach((row) => row.remove())"
@@ -28,6 +32,10 @@ PAINTED = """() => new Promise((done) => {
   new PerformanceObserver((list) => { for (const entry of list.getEntries()) shift += entry.value }).observe({ type: "layout-shift", buffered: true });
   setTimeout(() => done([largest, shift, document.querySelectorAll("*").length]), 300);
 })"""
+CUT = """() => [...document.querySelectorAll("main :is(p, li, h1, h2, h3, data, a, code), .masthead :is(p, dd, data)")]
+  .filter((node) => !node.closest(".table-scroll, .formula, pre, svg, details, [hidden]") && node.checkVisibility() && node.getBoundingClientRect().right > innerWidth + 1)
+  .map((node) => node.textContent.slice(0, 60))"""
+"""Texts that reach over the edge of the window without making the page scroll."""
 FOCUSED = """() => {
   const node = document.activeElement, box = node.getBoundingClientRect(), style = getComputedStyle(node);
   const bar = document.querySelector("header.bar").getBoundingClientRect();
@@ -44,12 +52,14 @@ def browser():
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The real content on a synthetic campaign."""
+    """The real content on a synthetic campaign and on a transcribed one."""
     root = tmp_path_factory.mktemp("browser")
     folder = write_campaign(root / "workflow/campaigns/synthetic", Physics(), Plan(repeats=2, prompts=2, osl=24))
-    write(values := derive(folder), root / "build/synthetic")
-    draw(values, root / "build/synthetic/figures")
-    result = pages.build(Campaigns(("synthetic",), "synthetic", root), root / "build")
+    transcribed = shutil.copytree(ROOT / "workflow/campaigns/k3-mi355x", root / "workflow/campaigns/k3-mi355x")
+    for campaign in (folder, transcribed):
+        write(values := derive(campaign), root / "build" / campaign.name)
+        draw(values, root / "build" / campaign.name / "figures")
+    result = pages.build(Campaigns(("synthetic", "k3-mi355x"), "synthetic", root), root / "build")
     assert not result.problems
     pages.write(result.files, root / "site")
     return root / "site"
@@ -81,10 +91,11 @@ def test_nothing_is_logged_and_nothing_comes_from_elsewhere(browser, site, path)
     close(page)
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", (*PAGES, *TRANSCRIBED, "k3-mi355x/audit/index.html"))
 def test_no_sideways_scrolling_at_320(browser, site, path):
     page = opened(browser, site / path, 320)
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert page.evaluate(CUT) == []
     close(page)
 
 
