@@ -337,7 +337,7 @@ def types(rule: dict) -> list[str]:
 
 
 def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
-    """Another text for a cell: a number times the factor, a list with one count raised, an enumeration's next value, a longer text."""
+    """Another text for a cell: a number times the factor, a list with one count raised, an enumeration's next value, a longer text, or by factor 0 the same for all."""
     if not text:
         return text
     if "enum" in rule:
@@ -354,7 +354,7 @@ def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
         counts = text.split(";")
         counts[slot % len(counts)] = str(int(counts[slot % len(counts)]) + 7)
         return ";".join(counts)
-    return text + "x"
+    return text + "x" if factor else "x"
 
 
 def other(value):

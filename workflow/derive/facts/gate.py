@@ -189,7 +189,7 @@ def variety(read, role):
 @fact("gate.broken.caught", kind="count")
 def caught(read):
     """1 when the gate failed the configuration that was broken on purpose, 0 when it let it pass or left it open"""
-    return int(read.field(FILE, "gate.configs.broken.outcome") == "fail")
+    return int(read.field(FILE, "gate.controls.broken_fails"))
 
 
 @fact("gate.broken.texts", kind="count")
