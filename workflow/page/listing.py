@@ -27,6 +27,7 @@ def site_files(plan: Plan, site: str = "site") -> list[str]:
     for name in plan.names:
         if name in RESERVED and name != plan.lead:
             raise ValueError(f"workflow/config.yaml: a campaign may not be called {name!r}, that is a route of the site")
-        measured = [PurePosixPath(path).name for path in plan.kept(name)]
+        # a row file that the repository carries gzipped is published as the CSV that its checksum is of
+        measured = [PurePosixPath(path).name.removesuffix(".gz") for path in plan.kept(name)]
         files += routes(name, plan.lead).files(measured, plates)
     return sorted(f"{site}/{file}" for file in files)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workflow.derive.moved import Move
+from workflow.derive.schema import read_bytes
 from workflow.derive.values import Values
 from workflow.page import moved
 from workflow.page.errors import PageError, Problem
@@ -94,7 +95,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         claims.read_bytes() if claims.exists() else json.dumps(builder.campaign.values.claims_json(), indent=1).encode()
     )
     for path in map(Path, plan.kept(name)):
-        result.files[here.data(path.name)] = (plan.root / path).read_bytes()
+        result.files[here.data(path.name.removesuffix(".gz"))] = read_bytes(plan.root / path)
     result.problems += builder.problems
     return pages
 
