@@ -86,11 +86,11 @@ def requests(read):
 
 @fact("run.failed", kind="count")
 def failed(read):
-    """failed requests, plus points whose status is not ok"""
+    """failed requests, plus points whose status is not ok; a point that ended before it counted its requests has none"""
     total = 0
     for family in measured(read):
         points = all_points(read, family)
-        total += points.read("failed").sum() + sum(status != "ok" for status in points.texts("status"))
+        total += sum(float(text or 0) for text in points.texts("failed")) + sum(status != "ok" for status in points.texts("status"))
     return total
 
 
