@@ -4,12 +4,15 @@ import hashlib
 import json
 
 import pytest
+import yaml
 
 from engine import csvio, kernel_facts
 from engine.bench import campaign
+from engine.bench.stages import Kernels
 from engine.csvio import SCHEMAS
 from kernels.facts import TARGETS
 from kernels.predicates import PREDICATES
+from kernels.registry import operators
 from workflow.keep import keep
 
 LOCAL = SCHEMAS.parent / "campaigns/local/campaign.yaml"
@@ -41,17 +44,23 @@ def test_without_triton_the_file_is_empty_and_says_why(tmp_path, monkeypatch):
 
 
 def test_an_unknown_operator_is_named_and_nothing_is_written(tmp_path, capsys):
-    text = LOCAL.read_text("utf8").replace("    kernels:\n", "    kernels: {operators: [kda_verfy]}\n")
-    (tmp_path / "campaign.yaml").write_text(text, "utf8")
+    definition = yaml.safe_load(LOCAL.read_text("utf8"))
+    definition["measure"]["stages"]["kernels"] = {"operators": ["kda_verfy"]}
+    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(definition), "utf8")
     arguments = ["--campaign", str(tmp_path / "campaign.yaml"), "--out", str(tmp_path / "out"), "--preset", "quick", "--quiet"]
     assert kernel_facts.main(arguments) == 2
     assert "measure.stages.kernels.operators: 'kda_verfy' is unknown; there are: accept_mixed" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_the_whole_preset_compiles_everything():
+def test_a_stage_that_names_nothing_compiles_everything():
+    assert Kernels() == Kernels(operators=(), targets=())
+
+
+def test_the_quick_preset_compiles_the_kernels_of_a_round_for_every_target():
     stage = campaign.load(LOCAL, "quick").stage("kernels")
-    assert stage.operators == () and stage.targets == ()
+    assert stage.targets == () and set(stage.operators) <= set(operators())
+    assert {"markov_greedy", "chain_accept", "kda_verify", "verify_attention", "state_commit"} <= set(stage.operators)
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1"])

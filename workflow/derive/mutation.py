@@ -342,7 +342,7 @@ def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
         return text
     if "enum" in rule:
         values = [str(value) for value in rule["enum"] if value is not None]
-        return values[(values.index(text) + 1) % len(values)]
+        return values[(values.index(text) + 1) % len(values) if factor else 0]
     if {"number", "integer"} & set(types(rule)):
         whole = "integer" in types(rule)
         for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
