@@ -27,7 +27,7 @@ def replay(engine: Engine, sequence: Sequence, count: int) -> None:
         at = sequence.length - sequence.isl
         steps = min(width, goal - sequence.length)
         sequence.anchor = tokens[at]
-        batch = engine.make_batch([sequence])
+        batch = engine.batches.build([sequence])
         ahead = tokens[at : at + steps]
         window = int64([ahead + [0] * (width - steps)])
         if engine.drafter:

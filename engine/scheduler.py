@@ -123,7 +123,7 @@ class Scheduler:
         """Give a request as much of the budget as fits: its prompt up to the next pause, then what is replayed."""
         at = sequence.length
         while at < sequence.known and budget > 0:
-            goal = next((place for place in (*sequence.pauses, sequence.isl, sequence.known) if place > at))
+            goal = next(place for place in (*sequence.pauses, sequence.isl, sequence.known) if place > at)
             count = goal - at
             if count > budget:
                 count = budget if at >= sequence.isl else (at + budget) // self.cut * self.cut - at

@@ -13,7 +13,8 @@ from .conftest import CLASSES, boot, held_out, prompts, requests
 @torch.inference_mode()
 def window_logits(engine, ids, width, rows):
     """Logits [requests, positions, V] of the prompts' last 8 tokens, in windows of `width` and batches of `rows`."""
-    from engine.scheduler import Sequence
+    from engine.prompts import prefill_stretch
+    from engine.sequence import Sequence
     from engine.types import RequestRecord
 
     out = []
@@ -23,14 +24,14 @@ def window_logits(engine, ids, width, rows):
             sequence = Sequence(requests([prompt[:-8]])[0], RequestRecord(str(i), 0), max_tokens=16)
             engine.scheduler.waiting.append(sequence)
             (_, count), = engine.scheduler.schedule(0.0).prefill
-            engine._prefill_stretch(sequence, count)
+            prefill_stretch(engine, sequence, count)
             engine.scheduler.prefilling.remove(sequence)
             sequence.pages += engine.kv.allocator.allocate(2)  # the tail is fed by hand, ahead of the scheduler
             group.append((sequence, prompt[-8:]))
         sequences = [sequence for sequence, _ in group]
         parts = []
         for at in range(0, 8, width):
-            batch = engine.make_batch(sequences)
+            batch = engine.batches.build(sequences)
             tokens = torch.tensor([tail[at : at + width] for _, tail in group])
             logits, _ = engine.target.window(tokens, batch)
             if width > 1:

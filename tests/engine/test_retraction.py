@@ -62,7 +62,7 @@ def test_replay_rebuilds_the_bits(tiny):
             (sequence,) = engine.scheduler.running
             before = snapshot(engine, sequence)
             engine.scheduler.retract(sequence)
-            engine._batch = None
+            engine.batch = None
             while not engine.scheduler.running:
                 engine.step()
             after = snapshot(engine, sequence)

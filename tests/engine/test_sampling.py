@@ -12,6 +12,7 @@ from engine.batch import Batch
 from engine.config import SamplingParams
 from engine.draft.base import Draft
 from engine.model.operators import Operators
+from engine.prompts import prefill_stretch
 from engine.types import Request
 from engine.verify import accept, cap, pick, target_law
 
@@ -223,7 +224,7 @@ def test_engine_draws_from_the_target(tiny, lane, gamma, settings):
 @torch.inference_mode()
 def enumerate_law(engine, prompt, temperature, top_k) -> torch.Tensor:
     """[V, V] probabilities of the first two tokens, from the target's own logits."""
-    from engine.scheduler import Sequence
+    from engine.sequence import Sequence
     from engine.types import RequestRecord
 
     def law_after(ids):
@@ -231,8 +232,8 @@ def enumerate_law(engine, prompt, temperature, top_k) -> torch.Tensor:
         sequence = Sequence(request, RequestRecord("x", len(ids)), max_tokens=2)
         engine.scheduler.waiting.append(sequence)
         (_, count), = engine.scheduler.schedule(0.0).prefill
-        logits = engine._prefill_stretch(sequence, count)
-        batch = engine.make_batch([sequence])
+        logits = prefill_stretch(engine, sequence, count)
+        batch = engine.batches.build([sequence])
         law = target_law(engine.ops, logits[None, None], batch)[0, 0]
         engine.scheduler.remove(sequence)
         return law

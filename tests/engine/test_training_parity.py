@@ -37,14 +37,15 @@ def test_logits_agree_with_training(content):
 @torch.inference_mode()
 def logits_both_ways(engine, ids, cut):
     """Logits of the last position by prefill alone, and of positions from `cut` on by decode after a short prefill."""
-    from engine.scheduler import Sequence
+    from engine.prompts import prefill_stretch
+    from engine.sequence import Sequence
     from engine.types import RequestRecord
 
     def begin(prompt):
         sequence = Sequence(Request("x", prompt), RequestRecord("x", len(prompt)), max_tokens=64)
         engine.scheduler.waiting.append(sequence)
         (_, count), = engine.scheduler.schedule(0.0).prefill
-        return sequence, engine._prefill_stretch(sequence, count)
+        return sequence, prefill_stretch(engine, sequence, count)
 
     sequence, last = begin(ids)
     engine.scheduler.remove(sequence)
@@ -54,7 +55,7 @@ def logits_both_ways(engine, ids, cut):
     rows = []
     for token in ids[cut:]:
         sequence.anchor = token
-        batch = engine.make_batch([sequence])
+        batch = engine.batches.build([sequence])
         rows.append(engine.target.window(batch.anchors[:, None], batch)[0][0, 0])
         sequence.length += 1
     engine.scheduler.remove(sequence)
