@@ -11,7 +11,8 @@ from engine.config import SamplingParams
 from engine.memory.budget import Costs, Pools
 from engine.memory.prefix_cache import PrefixCache
 from engine.memory.storage import renew
-from engine.scheduler import NewTokenRatio, Scheduler
+from engine.new_token_ratio import NewTokenRatio
+from engine.scheduler import Scheduler
 from engine.types import Request
 
 if TYPE_CHECKING:
