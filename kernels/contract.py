@@ -83,7 +83,7 @@ class Contract:
             if tensor is None and argument.optional:
                 continue
             if not isinstance(tensor, torch.Tensor):
-                raise ValueError(f"{self.op}: {name} must be a tensor [{self._text(argument)}], got {type(tensor).__name__}")
+                raise ValueError(f"{self.op}: {name} must be a tensor [{self._text(argument)}], got {type(tensor).__name__}")  # noqa: TRY004
             shape = tuple(tensor.shape)
             dims = argument.dims
             inner = shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.draft.base import Draft, Drafter, DraftOptions
 
-__all__ = ["Draft", "Drafter", "DraftOptions", "drafter_class"]
+__all__ = ["Draft", "DraftOptions", "Drafter", "drafter_class"]
 
 
 def drafter_class(lane: str) -> type[Drafter] | None:

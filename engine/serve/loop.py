@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace

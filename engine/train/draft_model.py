@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from engine.train.model import Attention, MLP, RMSNorm, Target, TargetConfig, linear
+from engine.train.model import MLP, Attention, RMSNorm, Target, TargetConfig, linear
 
 
 @dataclass(frozen=True)

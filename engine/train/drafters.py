@@ -22,7 +22,8 @@ from engine.train.data import BOS, Rows
 from engine.train.draft_model import MTP, DSpark, DSparkConfig
 from engine.train.model import Target, TargetConfig
 from engine.train.optimizer import Optimizer
-from engine.train.self_data import LENGTH, MIX as SELF_MIX, write_rows
+from engine.train.self_data import LENGTH, write_rows
+from engine.train.self_data import MIX as SELF_MIX
 from engine.train.target import MAX_SKIPPED, TooManySkipped, save_atomically
 
 MIX = {"arith": 0.30, "code": 0.28, "en": 0.27, "zh": 0.15}

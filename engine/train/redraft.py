@@ -21,11 +21,19 @@ from engine.train import schedule
 from engine.train.data import Rows
 from engine.train.draft_model import DFlash, DSpark, DSparkConfig
 from engine.train.drafters import (
-    HARD_SHARE, MIX, POSITION_DECAY, QUESTION_WEIGHT, Drafters, answer_weights, choose_anchors, load_frozen_target,
+    HARD_SHARE,
+    MIX,
+    POSITION_DECAY,
+    QUESTION_WEIGHT,
+    Drafters,
+    answer_weights,
+    choose_anchors,
+    load_frozen_target,
 )
 from engine.train.markov_heads import Calibration, ConfidenceHead, GatedHead, RnnHead, fit_temperatures
 from engine.train.optimizer import Optimizer
-from engine.train.self_data import LENGTH, MIX as SELF_MIX, served_rows
+from engine.train.self_data import LENGTH, served_rows
+from engine.train.self_data import MIX as SELF_MIX
 from engine.train.tap_cache import SparseCrossEntropy, TappedRow, mixed_labels, sampled_vocabulary, tap
 from engine.train.target import MAX_SKIPPED, TooManySkipped, save_atomically
 

@@ -23,7 +23,7 @@ def tile_weights(p, q, ratio, removed, use_q, ids, V):
     inside = ids < V
     weight = tl.load(p + ids, mask=inside, other=0.0)
     lost = tl.load(q + ids, mask=inside & use_q, other=0.0)
-    finite = (lost == lost) & (tl.abs(lost) < float("inf"))
+    finite = (lost == lost) & (tl.abs(lost) < float("inf"))  # noqa: PLR0124 (NaN differs from itself)
     left = tl.maximum(ratio * weight - tl.where(finite, lost, 0.0), 0.0)
     weight = tl.where(use_q, left, weight)
     return tl.where(inside & (ids != removed), weight, 0.0)

@@ -16,7 +16,7 @@ BLOCK = 1024
 @triton.jit
 def tile_best(value, ids, inside):
     """Largest value of a tile and its lowest id; NaN counts as -inf."""
-    clean = tl.where((value == value) & inside, value, -float("inf"))
+    clean = tl.where((value == value) & inside, value, -float("inf"))  # noqa: PLR0124 (NaN differs from itself)
     largest = tl.max(clean, axis=0)
     winner = tl.min(tl.where((clean == largest) & inside, ids, 2147483647), axis=0)
     return largest, winner

@@ -13,7 +13,7 @@ def check_values(values: torch.Tensor, rows: torch.Tensor, offsets: torch.Tensor
     """M of values [M, ...], rows [M] and offsets [M] on one device."""
     count = CONTRACT.check(rows=rows, offsets=offsets)["M"]
     if not isinstance(values, torch.Tensor):
-        raise ValueError(f"verify_window_scatter: values must be a tensor [{count}, ...], got {type(values).__name__}")
+        raise ValueError(f"verify_window_scatter: values must be a tensor [{count}, ...], got {type(values).__name__}")  # noqa: TRY004
     if values.shape[:1] != (count,):
         raise ValueError(f"verify_window_scatter: values has shape {list(values.shape)}, expected [{count}, ...] (size from rows)")
     if values.device != rows.device:

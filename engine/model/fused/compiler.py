@@ -77,7 +77,7 @@ def compile_to(target: Path, command: list[str]) -> None:
     handle, partial = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
     try:
-        done = subprocess.run([*command, "-o", partial, str(SOURCES / "forward.cpp")], capture_output=True, text=True)
+        done = subprocess.run([*command, "-o", partial, str(SOURCES / "forward.cpp")], capture_output=True, text=True, check=False)
         if done.returncode:
             errors = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines() or ["no message"]
             raise ConfigError(f"--mode fused: {command[0]} failed ({errors[0].strip()}); use --mode eager")

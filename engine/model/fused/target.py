@@ -59,7 +59,7 @@ class FusedTarget(Target):
         self.lm_head_struct = lm_head
         layers = []
         for i, (mixer, mlp, linears) in enumerate(zip(self.mixers, self.mlps, queued)):
-            place = self._kv_of[i] if i in self._kv_of else mixer.index
+            place = self._kv_of[i] if i in self._kv_of else mixer.index  # noqa: SIM401 (an attention mixer has no index to fall back on)
             tap = tap_layers.index(i) if i in tap_layers else -1
             layers.append(structs.layer(mixer, mlp, linears, place, tap))
         self.model_struct = structs.model(config, self.embed, self.norm, lm_head, layers, len(tap_layers))
@@ -171,7 +171,7 @@ class FusedTarget(Target):
         for (n, k), struct in sorted(self._linears.items()):
             x = torch.randn(SELF_TEST_ROWS, k, generator=generator).to(BF16)
 
-            def project(rows: Tensor) -> Tensor:
+            def project(rows: Tensor, n: int = n, k: int = k, struct: LinearStruct = struct) -> Tensor:
                 rows = rows.contiguous()
                 out, scratch = torch.empty(rows.shape[0], n), torch.empty(rows.shape[0], k)
                 self.lib.fused_linear(byref(struct), rows.data_ptr(), out.data_ptr(), rows.shape[0], scratch.data_ptr())

@@ -101,7 +101,8 @@ class Tape(TorchDispatchMode):
         if out is not None:
             self.nodes.append(bound(out, untracked(args), {**kwargs, "out": into}))
         else:
-            self.nodes.append(lambda args=untracked(args), kwargs=kwargs, into=into: into.copy_(func(*args, **kwargs)))
+            bare = untracked(args)
+            self.nodes.append(lambda args=bare, kwargs=kwargs, into=into: into.copy_(func(*args, **kwargs)))
         return static
 
     def replay(self) -> None:
