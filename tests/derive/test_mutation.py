@@ -110,7 +110,9 @@ def test_mutated_cells_stay_within_their_schema(kind, column):
     text = {"steps": "1", "distinct_4gram_share": "1.0", "accept_length": "1.0", "lane": "plain", "accepted_histogram": "3;0;1"}[column]
     for factor in (1.37, 0.6, 4.0, 0.2, 0.0):
         new = changed(text, rule, factor)
-        assert new != text and allowed(new, rule)
+        assert allowed(new, rule)
+        # by factor 0 all cells take one value, which some of them may have already
+        assert new != text or (factor == 0.0 and "enum" in rule)
 
 
 def test_the_score_is_a_fact_of_the_files_it_was_made_on(measured):
