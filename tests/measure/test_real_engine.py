@@ -17,7 +17,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not (WEIGHTS / "target.safete
 @pytest.mark.parametrize("name", ["window", "concurrency"])
 def test_sweep(tmp_path: Path, name: str) -> None:
     assert sweep.main(["--sweep", name, "--campaign", str(LOCAL), "--preset", "smoke", "--out", str(tmp_path), "--quiet"]) == 0
-    points = csvio.read("points", tmp_path / f"sweep_{name}.csv")
+    every = csvio.read("points", tmp_path / f"sweep_{name}.csv")
+    # on a busy machine the probe throws cells away and measures them again
+    points = [point for point in every if point["status"] != "rejected"]
     assert {point["status"] for point in points} == {"ok"}
     for point in points:
         parts = point["draft_ms"] + point["verify_ms"] + point["commit_ms"] + point["other_ms"]
