@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, dspark, in_mode
 from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Search, Stage, Window
@@ -70,23 +70,20 @@ def modes(stage: Window) -> list[Block]:
     return blocks
 
 
+def crossed(arms: tuple[Arm, ...], points: Sequence[int], repeats: int, cell: Callable[[Arm, int, int], Cell]) -> list[Block]:
+    """Per repeat one block: every arm at every point, the arms taking turns. `cell` makes the cell of an arm, a point and a repeat."""
+    return [
+        Block(repeat, arms, tuple(cell(arm, point, repeat) for turn, point in enumerate(points) for arm in turned(arms, turn + repeat)))
+        for repeat in range(repeats)
+    ]
+
+
 def osl(stage: Osl) -> list[Block]:
     """Per repeat: both lanes at every output length, the same prompts."""
     arms = (PLAIN, dspark(stage.block_size))
     workload = Workload("osl", stage.content, stage.num_prompts, stage.isl)
     every = Sampling(ignore_eos=True)
-    return [
-        Block(
-            repeat,
-            arms,
-            tuple(
-                Cell("osl", arm, workload, stage.isl, length, 1, repeat, sampling=every)
-                for turn, length in enumerate(stage.ladder)
-                for arm in turned(arms, turn + repeat)
-            ),
-        )
-        for repeat in range(stage.repeats)
-    ]
+    return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("osl", arm, workload, stage.isl, length, 1, repeat, sampling=every))
 
 
 def content(stage: Content) -> list[Block]:
@@ -145,54 +142,21 @@ def batch(stage: Batch) -> list[Block]:
     """Levels times verify windows, the same requests each time: steps of many positions from both sides."""
     arms = (PLAIN, *(dspark(g) for g in stage.block_sizes))
     workload = Workload("batch", "mixed", stage.num_prompts, stage.isl)
-    return [
-        Block(
-            repeat,
-            arms,
-            tuple(
-                Cell("batch", arm, workload, stage.isl, stage.osl, level, repeat)
-                for turn, level in enumerate(stage.levels)
-                for arm in turned(arms, turn + repeat)
-            ),
-        )
-        for repeat in range(stage.repeats)
-    ]
+    return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("batch", arm, workload, stage.isl, stage.osl, level, repeat))
 
 
 def isl(stage: Isl) -> list[Block]:
     """Per repeat: both lanes at every input length."""
     arms = (PLAIN, dspark(stage.block_size))
     workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder))
-    return [
-        Block(
-            repeat,
-            arms,
-            tuple(
-                Cell("isl", arm, workload, length, stage.osl, 1, repeat)
-                for turn, length in enumerate(stage.ladder)
-                for arm in turned(arms, turn + repeat)
-            ),
-        )
-        for repeat in range(stage.repeats)
-    ]
+    return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("isl", arm, workload, length, stage.osl, 1, repeat))
 
 
 def concurrency(stage: Concurrency) -> list[Block]:
     """Per repeat: both lanes at every level, the same requests each time."""
     arms = (PLAIN, dspark(stage.block_size))
     workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl)
-    return [
-        Block(
-            repeat,
-            arms,
-            tuple(
-                Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat)
-                for turn, level in enumerate(stage.levels)
-                for arm in turned(arms, turn + repeat)
-            ),
-        )
-        for repeat in range(stage.repeats)
-    ]
+    return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat))
 
 
 def search_cell(stage: Search, name: str, arm: Arm, repeat: int, in_boot_pass: int = 0) -> Cell:
