@@ -1,4 +1,4 @@
-"""What the compilers say about each Triton kernel, without a device: `python -m kernels.facts --out kernels.csv`.
+"""What the compilers say about each Triton kernel, without a device; `python -m engine.kernel_facts` writes it to a file.
 
 One row a kernel and target: one kernel text (`source_sha`, the hash of Triton's IR before any target-specific pass) becomes
 four binaries. Nothing here is measured on a GPU; registers, spills and instruction counts are properties of the binaries.
@@ -6,24 +6,19 @@ four binaries. Nothing here is measured on a GPU; registers, spills and instruct
 
 from __future__ import annotations
 
-import argparse
-import csv
 import hashlib
 import importlib
-import json
-import os
 import re
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 
 from kernels.aot import Variant
-from kernels.registry import ROOT, RULES, backends, operators
+from kernels.registry import RULES, backends, operators
 
 TARGETS = {
     "sm_90": ("cuda", 90, 32),
@@ -231,69 +226,3 @@ def collect(targets: tuple[str, ...] = tuple(TARGETS), ops: tuple[str, ...] = ()
 def fallbacks(op: str) -> str:
     """Backends of an operator that other rules of the registry take."""
     return " ".join(name for name in backends(op) if name != "triton")
-
-
-def fingerprint() -> dict[str, str]:
-    """sha256 of every file that decides what is compiled."""
-    files = [ROOT / "aot.py", ROOT / "facts.py", *sorted(ROOT.glob("*/triton.py"))]
-    return {str(file.relative_to(ROOT.parent)): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-
-
-def manifest(path: Path, rows: list[KernelFacts], command: list[str]) -> dict:
-    """What `NAME.manifest.json` says about the file: enough to tell whether it is still this code's."""
-    import platform
-
-    import torch
-    import triton
-
-    return {
-        "file": path.name,
-        "command": command,
-        "rows": len(rows),
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "columns": [field.name for field in fields(KernelFacts)],
-        "targets": {name: list(map(str, TARGETS[name])) for name in sorted({row.target for row in rows})},
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "triton": triton.__version__},
-        "source": "compiled ahead of time, no device",
-        "fingerprint": fingerprint(),
-    }
-
-
-def write(path: Path, rows: list[KernelFacts], command: list[str]) -> None:
-    """Write the CSV and its manifest beside, each complete or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(path.suffix + ".part")
-    with part.open("w", newline="", encoding="utf8") as handle:
-        writer = csv.DictWriter(handle, fieldnames=[field.name for field in fields(KernelFacts)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
-    os.replace(part, path)
-    note = path.with_suffix(".manifest.json")
-    part = note.with_suffix(".json.part")
-    part.write_text(json.dumps(manifest(path, rows, command), indent=2, sort_keys=True) + "\n", encoding="utf8")
-    os.replace(part, note)
-
-
-def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m kernels.facts", description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="CSV to write; a manifest goes beside it")
-    parser.add_argument("--target", action="append", choices=list(TARGETS), help="compile for this target only (repeatable; default: all four)")
-    parser.add_argument("--operator", action="append", metavar="NAME", help="only this operator (repeatable; default: all)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="compiler processes (default: one a core)")
-    options = parser.parse_args(argv)
-    if options.jobs < 1:
-        print(f"--jobs {options.jobs}: expected at least 1", file=sys.stderr)
-        return 2
-    unknown = [name for name in options.operator or () if name not in operators()]
-    if unknown:
-        print(f"--operator {unknown[0]}: no such operator; there are: {', '.join(operators())}", file=sys.stderr)
-        return 2
-    rows = collect(tuple(options.target or TARGETS), tuple(options.operator or ()), options.jobs)
-    write(options.out, rows, ["python", "-m", "kernels.facts", *(argv if argv is not None else sys.argv[1:])])
-    spilled = [f"{row.kernel} on {row.target}" for row in rows if row.spills]
-    print(f"{len(rows)} rows in {options.out}; spills: {', '.join(spilled) or 'none'}")
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
