@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from workflow.derive import schema
 from workflow.page.__main__ import main
+from workflow.page.routes import RESERVED
 from workflow.plan import ROOT, Plan, PlanError, read_config
 
 GOOD = (ROOT / "workflow/config.yaml").read_text("utf8")
@@ -62,3 +64,8 @@ def test_presets_of_a_stage_are_a_list_of_presets(tmp_path, presets):
     (folder / "campaign.yaml").write_text(json.dumps({"name": "shelf", "backend": "embedded", "measure": {"preset": "quick", "stages": stages}}), "utf8")
     with pytest.raises(PlanError, match=r"measure\.stages\.osl\.presets: .* there are: quick, full, smoke"):
         Plan(("shelf",), "shelf", tmp_path).definition("shelf")
+
+
+def test_the_names_of_routes_are_no_names_of_campaigns():
+    """Two places must say so: the schema is what a user's editor reads, the routes are what the site has."""
+    assert set(schema.schema("config")["properties"]["campaigns"]["items"]["not"]["enum"]) == RESERVED

@@ -8,13 +8,11 @@ import re
 
 from workflow.archive import archive
 from workflow.cli import BadInput
-from workflow.derive.schema import SchemaError
+from workflow.derive.schema import SchemaError, schema
+from workflow.page.routes import RESERVED
 from workflow.plan import CAMPAIGNS, ROOT, Plan, PlanError, read_config
 
 HELP = "turn the measured rows of a live campaign into an archived campaign"
-NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
-ROUTES = frozenset({"zh", "parallel", "numbers", "moved", "data", "figures", "assets", "audit"})
-"""A campaign's page lives under its name, so the site's own routes are taken."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def check_name(name: str) -> None:
     """Raise BadInput for a name that cannot be a campaign's folder and route."""
-    if not NAME.fullmatch(name):
+    if not re.search(schema("campaign")["properties"]["name"]["pattern"], name):
         raise BadInput(f"{name!r}: a campaign's name has lower-case letters, digits and dashes, and starts with a letter or a digit")
-    if name in ROUTES:
+    if name in RESERVED:
         raise BadInput(f"{name!r}: the site has a route of that name; choose another")
