@@ -36,6 +36,11 @@ def all_points(read, family):
     )
 
 
+def counted(points, column: str) -> float:
+    """Sum of a column of counts; a point that ended before it counted anything has none."""
+    return sum(float(text or 0) for text in points.texts(column))
+
+
 @fact("run.commit", kind="label")
 def commit(read):
     """commit of the sweep measured last"""
@@ -81,7 +86,7 @@ def boots(read):
 @fact("run.requests", kind="count")
 def requests(read):
     """sum of completed and failed requests over all points; a point that ended before it counted them has none"""
-    return sum(float(text or 0) for family in measured(read) for column in ("completed", "failed") for text in all_points(read, family).texts(column))
+    return sum(counted(all_points(read, family), column) for family in measured(read) for column in ("completed", "failed"))
 
 
 @fact("run.failed", kind="count")
@@ -90,7 +95,7 @@ def failed(read):
     total = 0
     for family in measured(read):
         points = all_points(read, family)
-        total += sum(float(text or 0) for text in points.texts("failed")) + sum(status != "ok" for status in points.texts("status"))
+        total += counted(points, "failed") + sum(status != "ok" for status in points.texts("status"))
     return total
 
 
