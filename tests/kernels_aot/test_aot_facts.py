@@ -1,9 +1,7 @@
 """One kernel text, four binaries: what the compilers say about every kernel."""
 
-import csv
 import hashlib
 import importlib.util
-import json
 from collections import defaultdict
 
 import pytest
@@ -107,27 +105,6 @@ def test_compiling_again_gives_the_same_bytes(monkeypatch):
     for target, binary in (("sm_90", "cubin"), ("gfx942", "hsaco")):
         one, two = (facts.compile_variant(variant, target).asm[binary] for _ in range(2))
         assert hashlib.sha256(one).digest() == hashlib.sha256(two).digest()
-
-
-def test_the_csv_and_its_manifest(tmp_path, capsys):
-    out = tmp_path / "kernels.csv"
-    assert facts.main(["--out", str(out), "--operator", "l2_norm", "--operator", "greedy_accept", "--target", "gfx942", "--jobs", "1"]) == 0
-    rows = list(csv.DictReader(out.open()))
-    assert [(row["operator"], row["kernel"], row["target"]) for row in rows] == [
-        ("greedy_accept", "greedy_accept", "gfx942"),
-        ("l2_norm", "l2_norm", "gfx942"),
-    ]
-    note = json.loads((tmp_path / "kernels.manifest.json").read_text())
-    assert note["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest() and note["rows"] == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kernels.csv", "kernels.manifest.json"]
-    assert "2 rows" in capsys.readouterr().out
-
-
-def test_an_unknown_operator_is_named_and_nothing_is_written(tmp_path, capsys):
-    out = tmp_path / "kernels.csv"
-    assert facts.main(["--out", str(out), "--operator", "kda_verfy"]) == 2
-    assert "--operator kda_verfy: no such operator; there are: " in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
 
 
 @triton.jit
