@@ -14,6 +14,7 @@ import time
 from dataclasses import asdict
 from typing import Any, Self
 
+from engine.backends.base import CAPABILITIES, EngineFailure
 from engine.config import ConfigError, EngineConfig
 
 WORKER = (sys.executable, "-m", "engine.bench.worker")
@@ -24,18 +25,10 @@ PROBE_TIMEOUT_S = 60.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-class EngineFailure(RuntimeError):
-    """A boot or a load that did not finish. `status` is one of the points' statuses: oom, crash or timeout."""
-
-    def __init__(self, status: str, note: str) -> None:
-        super().__init__(note)
-        self.status = status
-        self.note = note
-
-
 class EmbeddedBackend:
     """One boot. `boot()` first, then any number of `run()`, then `stop()`; also a context manager."""
 
+    capabilities = frozenset(CAPABILITIES)
     flushes = True
     """Every run starts with an empty prefix cache; a server that cannot do this gets a nonce in front of each prompt."""
 

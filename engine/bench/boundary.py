@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from engine.backends.embedded import EmbeddedBackend, EngineFailure
+from engine.backends.base import EngineFailure
+from engine.backends.embedded import EmbeddedBackend
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 
 BOOTS = 5

@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 
-from engine.backends.embedded import EngineFailure
+from engine.backends.base import EngineFailure
 from engine.bench.gate_plan import GREEDY, Config, Question
 from engine.bench.gate_score import scored
 from engine.bench.journal import digest

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.backends import backend
-from engine.backends.embedded import EmbeddedBackend, EngineFailure
+from engine.backends.base import EngineFailure
+from engine.backends.embedded import EmbeddedBackend
 from engine.bench import probe, rows
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
