@@ -215,6 +215,8 @@ class LlamaCompletion:
     """
 
     cache_prompt: bool = False
+    drafts: bool = False
+    """The lane speculates: a request for which nothing was found to draft still had its rounds."""
     path: str = "/completion"
     ends_with_done: bool = False
 
@@ -273,7 +275,7 @@ class LlamaCompletion:
         record["finish_reason"] = {"eos": "stop", "word": "stop", "limit": "length"}.get(kind, f"error: stop_type {kind}")
         if event.get("truncated") and kind == "limit" and record["output_tokens"] == 0:
             record["finish_reason"] = "error: the context is full"
-        if not record["drafted"]:
-            # nothing was drafted: the counters are of plain decoding
+        if not record["drafted"] and not self.drafts:
+            # the counters of plain decoding say nothing about drafts
             record["rounds"] = record["drafted"] = record["accepted"] = None
             record["accepted_histogram"] = []

@@ -125,9 +125,9 @@ def test_a_server_that_is_gone_is_a_crash():
 
 
 def test_a_load_that_hangs_is_a_timeout():
-    with Loopback({"/v1/completions": told(Say(chunk("a"), 30.0))}) as server:
-        with pytest.raises(EngineFailure, match="2 of 2 requests") as failure:
-            run_load(Endpoint(server.url), OpenAICompletions(), requests(2), 2, 0.2)
+    hung = Loopback({"/v1/completions": told(Say(chunk("a"), 30.0))})
+    with hung as server, pytest.raises(EngineFailure, match="2 of 2 requests") as failure:
+        run_load(Endpoint(server.url), OpenAICompletions(), requests(2), 2, 0.2)
     assert failure.value.status == "timeout"
 
 
@@ -218,16 +218,16 @@ def llama_events(rounds: list[tuple[int, int]]) -> list[dict]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), min_size=1, max_size=12))
-def test_the_rounds_of_llama_cpp_are_told_apart_by_its_clock(rounds):
+@given(st.lists(st.integers(0, 5).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), min_size=1, max_size=12), st.booleans())
+def test_the_rounds_of_llama_cpp_are_told_apart_by_its_clock(rounds, drafts):
     from engine.bench.http_dialects import blank
 
-    record, dialect = blank(request()), LlamaCompletion()
+    record, dialect = blank(request()), LlamaCompletion(drafts=drafts)
     for number, event in enumerate(llama_events(rounds)):
         dialect.read(event, record, float(number))
     assert record["output_tokens"] == len(record["token_ids"]) == 1 + sum(taken + 1 for _, taken in rounds)
     assert record["emission_tokens"] == [1, *(taken + 1 for _, taken in rounds)]
-    if not any(proposed for proposed, _ in rounds):
+    if not drafts and not any(proposed for proposed, _ in rounds):
         assert (record["rounds"], record["accepted_histogram"]) == (None, []), "plain decoding has no rounds"
         return
     assert record["rounds"] == len(rounds)
