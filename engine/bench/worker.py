@@ -170,4 +170,7 @@ def main(make_engine: Callable[[EngineConfig], Any] = real_engine, argv: list[st
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stderr.flush()
+    # the answers are out, and taking an engine apart object by object costs a tenth of a boot
+    os._exit(code)
