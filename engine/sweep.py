@@ -16,7 +16,7 @@ from engine.bench import cost_sweep, plans
 from engine.bench.campaign import Campaign
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
 from engine.bench.compare import detectable_ratio
-from engine.bench.estimate import minutes, total_s
+from engine.bench.estimate import command_s, minutes
 from engine.bench.floor import achieved, measured_floor
 from engine.bench.progress import Progress
 from engine.bench.stages import SWEEPS
@@ -33,7 +33,7 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if args.dry_run:
         dry_run(f"{PROGRAM} --sweep {args.sweep}", campaign, blocks, args.json)
         return 0
-    with Progress(f"sweep {args.sweep} of campaign {campaign.name}", total_s(blocks), args.log, args.quiet) as progress:
+    with Progress(f"sweep {args.sweep} of campaign {campaign.name}", command_s(blocks), args.log, args.quiet) as progress:
         run = Run.start(campaign, args.sweep, argv, args, progress)
         section = declare(run, args.out)
         run.session.run(blocks)

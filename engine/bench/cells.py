@@ -72,6 +72,12 @@ class Cell:
     request_rate: float = math.inf
     """Requests a second, Poisson; infinite: a closed loop of `max_concurrency`."""
     sampling: Sampling = Sampling()
+    warmup: int | None = None
+    """Requests of the warm-up, at most; None: as many as the cell keeps in flight."""
+
+    @property
+    def warmup_requests(self) -> int:
+        return min(self.max_concurrency, self.workload.num_prompts, self.warmup or self.max_concurrency)
 
     @property
     def declared_isl(self) -> int | None:

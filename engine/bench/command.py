@@ -19,12 +19,12 @@ from engine.bench import campaign as campaigns
 from engine.bench import plans
 from engine.bench.campaign import PRESETS, Campaign
 from engine.bench.cells import Block
-from engine.bench.estimate import CostModel, minutes
+from engine.bench.describe import describe
+from engine.bench.estimate import CostModel, command_s, minutes
+from engine.bench.journal import Journal, digest
 from engine.bench.lock import hold_machine
 from engine.bench.lossless import lossless
 from engine.bench.progress import Progress
-from engine.bench.describe import describe
-from engine.bench.journal import Journal, digest
 from engine.bench.session import Session
 from engine.bench.workloads import HeldOut
 from engine.config import ConfigError, ModelConfig
@@ -89,7 +89,7 @@ def dry_run(title: str, campaign: Campaign, blocks: Sequence[Block], as_json: bo
     costs = CostModel()
     cells = [cell for block in blocks for cell in block.cells]
     boots = sum(len(block.arms) for block in blocks)
-    seconds = sum(costs.block_s(block) for block in blocks)
+    seconds = command_s(blocks, costs)
     if as_json:
         print(
             json.dumps(

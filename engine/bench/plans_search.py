@@ -35,7 +35,9 @@ def memory_arm(lane: str, stage: Memory, search: Search, fraction: float, label:
 def hostile(stage: Memory, arm: Arm, number: int) -> Block:
     """One wave of prompts that fill a whole prefill chunk, as many at once as the lane serves."""
     workload = Workload("memory", "random-ids", stage.max_concurrency, stage.isl, dataset="random-ids")
-    return Block(FIRST["memory"] + number, (arm,), (Cell("memory", arm, workload, stage.isl, stage.osl, stage.max_concurrency, 0),))
+    # no clock is read here, so one request warms up what is built on first use; a whole wave would be the probe itself
+    cell = Cell("memory", arm, workload, stage.isl, stage.osl, stage.max_concurrency, 0, warmup=1)
+    return Block(FIRST["memory"] + number, (arm,), (cell,))
 
 
 def turns(cells: Sequence[Cell], number: int) -> tuple[Cell, ...]:

@@ -278,7 +278,7 @@ class Session:
         ]
 
     def warm_up(self, cell: Cell, boot: Boot) -> float:
-        """Once per boot and shape: as many requests as the cell keeps in flight, a few tokens each, on other text. Returns its seconds.
+        """Once per boot and shape: a few tokens of as many requests as the cell asks for, on other text. Returns its seconds.
 
         A shape is a prefill length, one chunk at most (a longer prompt repeats that chunk), and the requests in flight.
         """
@@ -288,7 +288,7 @@ class Session:
             return 0.0
         boot.warmed.add(shape)
         source = self.held_out.warmup_ids
-        count = min(cell.max_concurrency, cell.workload.num_prompts)
+        count = cell.warmup_requests
         starts = [(i * 37) % max(1, len(source) - length) for i in range(count)]
         prompts = [Prompt("warm-up", "en", (self.held_out.bos, *source[at : at + length - 1])) for at in starts]
         begin = time.perf_counter()
