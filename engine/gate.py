@@ -16,21 +16,25 @@ from pathlib import Path
 
 from engine import csvio, manifest
 from engine.bench import gate_checks, gate_plan
+from engine.bench.campaign import Campaign
 from engine.bench.command import Run, flags, guarded, load
 from engine.bench.estimate import minutes
-from engine.bench.gate_run import GateRunner, planned_s
+from engine.bench.gate_run import COSTS, GateRunner, planned_s, samples_s
 from engine.bench.gate_score import scored
+from engine.bench.gate_stats import needed_for, unseen
+from engine.bench.gate_winner import Winner, searched
 from engine.bench.progress import Progress
 from engine.bench.stages import Gate
 from engine.config import ConfigError
 from engine.csvio import Row
+from engine.machine import Machine
 
 PROGRAM = "engine.gate"
 
 
-def section(rows: Sequence[Row], stage: Gate, rescored: bool = False) -> dict:
+def section(rows: Sequence[Row], stage: Gate, winner: Winner | None = None, rescored: bool = False) -> dict:
     """The `gate` section of the manifest."""
-    configs = gate_plan.configs(stage)
+    configs = gate_plan.configs(stage, winner)
     checks = gate_checks.verdicts(rows, stage, configs)
     ran = [config for config in configs if any(row["config"] == config.arm.label for row in rows)]
 
@@ -43,6 +47,8 @@ def section(rows: Sequence[Row], stage: Gate, rescored: bool = False) -> dict:
         "verdict": gate_checks.overall(checks, ran),
         "margins": {name: getattr(stage, name) for name in ("margin", "sampled_margin", "health_margin", "accept_floor")},
         "configs": {c.arm.label: {"role": c.role, "outcome": gate_checks.outcome(checks, c.arm.label)} for c in ran if c.role != "base"},
+        **({"winner": {**winner.as_dict(), "config": gate_plan.label_of(winner, configs)}} if winner else {}),
+        "planned": planned(stage),
         "checks": [check.as_dict() for check in checks],
         "controls": {
             "off_off_lossless": control("control", gate_checks.PASS),
@@ -53,23 +59,64 @@ def section(rows: Sequence[Row], stage: Gate, rescored: bool = False) -> dict:
     }
 
 
+def planned(stage: Gate) -> dict:
+    """Half -> problems, margin, and the share that can be told at best, when no problem differs. Known before anything runs."""
+    halves = ((gate_plan.GREEDY, stage.problems, stage.margin), (gate_plan.SAMPLED, stage.sampled_problems, stage.sampled_margin))
+    return {task: {"problems": count, "margin": margin, "detectable": unseen(count)} for task, count, margin in halves}
+
+
+def declaration(stage: Gate, winner: Winner | None) -> list[str]:
+    """What is said before anything runs: what can be resolved, and whether a search's winner is judged as well."""
+    said = []
+    for task, one in planned(stage).items():
+        enough = one["detectable"] <= one["margin"]
+        more = "" if enough else f", so it stays open: {needed_for(one['margin'])} problems would resolve it where none differs"
+        said.append(
+            f"{task}: {one['problems']} problems tell a loss from {100 * one['detectable']:.2f} points at best, margin {100 * one['margin']:.1f}{more}"
+        )
+    if winner is None:
+        return [*said, "no search of this machine beside it: the configurations that the campaign names are judged"]
+    label = gate_plan.label_of(winner, gate_plan.configs(stage, winner))
+    return [*said, f"the search's winner, {winner.label} (on fresh boots: {winner.confirmed or 'not confirmed'}), is judged as {label}"]
+
+
+def achieved(found: dict) -> list[str]:
+    """What the accuracy checks of the candidates could tell, by half."""
+    said = []
+    for task in found["planned"]:
+        own = [check for check in found["checks"] if check["name"] == f"{task} accuracy" and found["configs"][check["config"]]["role"] == "candidate"]
+        reaches = [check["numbers"]["mean"] - check["numbers"]["lo"] for check in own if check["numbers"]]
+        if reaches:
+            said.append(f"{task}: a loss from {100 * max(reaches):.2f} points could be told")
+    return said
+
+
 def lines(found: dict) -> list[str]:
     """What a reader wants on the terminal."""
     said = [f"{check['config']}: {check['name']}: {check['verdict']}: {check['detail']}" for check in found["checks"]]
-    return [*said, f"gate: {found['verdict']}"]
+    return [*said, *achieved(found), f"gate: {found['verdict']}"]
 
 
-def dry_run(campaign, stage: Gate, as_json: bool) -> None:
-    configs = gate_plan.configs(stage)
-    counts = {gate_plan.GREEDY: stage.problems, gate_plan.SAMPLED: stage.sampled_problems * stage.repeats, gate_plan.TEXT: stage.texts * stage.text_repeats}
-    samples = {config.arm.label: sum(counts[task] for task in config.tasks) for config in configs}
-    seconds = sum(2.0 + count * 36 / stage.max_concurrency * 0.022 for count in samples.values())
+def dry_run(campaign: Campaign, stage: Gate, winner: Winner | None, as_json: bool) -> None:
+    """Configurations, samples and minutes."""
+    configs = gate_plan.configs(stage, winner)
+    held_out = {gate_plan.GREEDY: stage.problems, gate_plan.SAMPLED: stage.sampled_problems * stage.repeats, gate_plan.TEXT: stage.texts * stage.text_repeats}
+    limits = {gate_plan.TEXT: stage.text_tokens}
+    samples, seconds = {}, COSTS.start_s
+    for config in configs:
+        counts = {task: held_out[task] for task in config.tasks}
+        if config.role in ("control", "silent"):
+            counts = {task: min(count, stage.control_problems) for task, count in counts.items()}
+        samples[config.arm.label] = sum(counts.values())
+        seconds += COSTS.boot_s
+        seconds += sum(samples_s(task, count, limits.get(task, stage.max_tokens), stage.max_concurrency) for task, count in counts.items())
     if as_json:
-        print(json.dumps({"command": PROGRAM, "campaign": campaign.name, "preset": campaign.preset, "boots": len(configs), "samples": samples,
-                          "estimated_minutes": round(seconds / 60, 2)}))
+        about = {"command": PROGRAM, "campaign": campaign.name, "preset": campaign.preset, "boots": len(configs), "samples": samples}
+        print(json.dumps({**about, "estimated_minutes": round(seconds / 60, 2), "planned": planned(stage)}))
         return
     for config in configs:
         print(f"{config.arm.label} ({config.role}): {', '.join(config.tasks)}, {samples[config.arm.label]} samples")
+    print("\n".join(declaration(stage, winner)))
     print(f"{PROGRAM}, preset {campaign.preset}: {sum(samples.values())} samples, {len(configs)} boots, about {minutes(seconds)} on one thread")
 
 
@@ -78,22 +125,24 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         return rescore(args)
     campaign = load(args)
     stage = campaign.stage("gate")
+    winner = searched((args.out, campaign.path.parent), Machine.read().host)
     if args.dry_run:
-        dry_run(campaign, stage, args.json)
+        dry_run(campaign, stage, winner, args.json)
         return 0
-    configs = gate_plan.configs(stage)
-    estimate = sum(planned_s([], 1) for _ in configs)
-    with Progress(f"gate of campaign {campaign.name}", estimate, args.log, args.quiet) as progress:
+    configs = gate_plan.configs(stage, winner)
+    with Progress(f"gate of campaign {campaign.name}", COSTS.boot_s * len(configs), args.log, args.quiet) as progress:
         run = Run.start(campaign, "gate", argv, args, progress)
         session = run.session
         runner = GateRunner(session, stage, lambda text: run.tokenizer.encode(text, bos=False), run.tokenizer.decode)
         asked = gate_plan.questions(stage, campaign.name, campaign.seed, session.held_out)
-        progress.estimate_s = sum(planned_s([q for q in asked if q.task in c.tasks], stage.max_concurrency) for c in configs)
+        progress.estimate_s = sum(planned_s(gate_plan.share_of(config, stage, asked), stage.max_concurrency) for config in configs)
+        for line in declaration(stage, winner):
+            progress.say(line)
         for config in configs:
             runner.run(config, asked)
         if not any(row["config"] == gate_plan.BASE for row in runner.rows):
             raise ConfigError("the base configuration could not be run, so there is nothing to compare with; the log says why")
-        found = section(runner.rows, stage)
+        found = section(runner.rows, stage, winner)
         files = run.publish(args.out, {"gate.csv": ("gate", runner.rows)}, {"gate.csv": {"gate": found}})
         for line in lines(found):
             progress.say(line)
@@ -114,7 +163,8 @@ def rescore(args: argparse.Namespace) -> int:
     rows = [scored(row) for row in csvio.read("gate", args.rescore)]
     ran = about.get("config", {})
     stage = replace(stage, **{name: retuple(ran[name]) for name in ("block_sizes", "lanes", "silent") if name in ran})
-    found = section(rows, stage, rescored=True)
+    known = {name: value for name, value in ((about.get("gate") or {}).get("winner") or {}).items() if name != "config"}
+    found = section(rows, stage, Winner(**known) if known else None, rescored=True)
     content = csvio.render("gate", rows, "gate.csv")
     about = {**about, "rows": len(rows), "sha256": manifest.sha256(content), "gate": found}
     args.out.mkdir(parents=True, exist_ok=True)

@@ -157,7 +157,8 @@ def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config]) -
             checks.append(bits(rows, label, plan.BASE, silent=False))
         elif config.role == "candidate":
             checks += [lossless(rows, label, plan.BASE), floor(rows, label, stage)]
-        checks.append(variety(rows, label))
+        if plan.TEXT in config.tasks:
+            checks.append(variety(rows, label))
     return checks
 
 

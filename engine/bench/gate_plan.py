@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.bench.cells import PLAIN, Arm, Sampling, dspark
+from engine.bench.gate_winner import Winner
 from engine.bench.stages import Gate
 from engine.bench.workloads import HeldOut, Workload, seed_of
 from engine.config import EngineConfig
@@ -42,20 +44,36 @@ def supported(changes: dict) -> bool:
     return all(name in EngineConfig.__dataclass_fields__ for name in changes)
 
 
-def configs(stage: Gate) -> list[Config]:
-    """Base first; a setting that this engine does not have is left out."""
+def configs(stage: Gate, winner: Winner | None = None) -> list[Config]:
+    """Base first; a setting that this engine does not have is left out.
+
+    The winner of a search is one candidate more, unless the campaign names it or it is plain decoding, which is the base.
+    """
     every = (GREEDY, SAMPLED, TEXT)
     found = [Config(Arm(BASE, "plain"), "base", every), Config(Arm(AGAIN, "plain"), "control", (GREEDY,))]
     found += [Config(dspark(gamma), "candidate", every) for gamma in stage.block_sizes]
     found += [Config(Arm(lane, lane, 1 if lane == "mtp" else stage.block_sizes[0]), "candidate", every) for lane in stage.lanes]
+    if winner and not any(winner.is_arm(one.arm) for one in found):
+        found.append(Config(winner.arm, "candidate", every))
     found.append(Config(dspark(stage.block_sizes[0], BROKEN), "broken", (SAMPLED, TEXT), "greedy-verify"))
     if supported({"mamba_ssm_dtype": 0}):
-        found.append(Config(PLAIN.with_knobs(STATE, mamba_ssm_dtype="bfloat16"), "numeric", every))
+        found.append(Config(PLAIN.with_knobs(STATE, mamba_ssm_dtype="bfloat16"), "numeric", (GREEDY, SAMPLED)))
     speculative = dspark(stage.block_sizes[0])
     for name, value in stage.silent:
         if supported({name: value}):
             found.append(Config(speculative.with_knobs(f"{name}={value}", **{name: value}), "silent", (GREEDY,)))
     return found
+
+
+def label_of(winner: Winner, planned: Sequence[Config]) -> str:
+    """The configuration of the gate that is the winner."""
+    return next(config.arm.label for config in planned if winner.is_arm(config.arm))
+
+
+def share_of(config: Config, stage: Gate, asked: Sequence[Question]) -> list[Question]:
+    """What one configuration is asked: its tasks; of a control and of a silent setting, which are held token by token, the first problems."""
+    own = [one for one in asked if one.task in config.tasks]
+    return own[: stage.control_problems] if config.role in ("control", "silent") else own
 
 
 def questions(stage: Gate, campaign: str, seed: int, held_out: HeldOut) -> list[Question]:

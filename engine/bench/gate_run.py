@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 
 from engine.backends.base import EngineFailure
-from engine.bench.gate_plan import GREEDY, Config, Question
+from engine.bench.estimate import CostModel
+from engine.bench.gate_plan import GREEDY, TEXT, Config, Question, share_of
 from engine.bench.gate_score import scored
 from engine.bench.journal import digest
 from engine.bench.session import Session
@@ -31,7 +32,7 @@ class GateRunner:
     def run(self, config: Config, asked: Sequence[Question]) -> None:
         """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said."""
         session = self.session
-        questions = [one for one in asked if one.task in config.tasks]
+        questions = share_of(config, self.stage, asked)
         key = digest([session.identity, session.campaign.identity(), config, questions, self.stage.max_concurrency])
         done = session.journal.closed(key)
         if done is not None:
@@ -127,8 +128,17 @@ class GateRunner:
         return scored(raw)
 
 
-def planned_s(questions: Sequence[Question], max_concurrency: int) -> float:
-    """Rough seconds of one configuration, for the estimate alone."""
-    tokens = sum(len(one.seeds) * min(one.max_tokens, 36) for one in questions)
-    return 2.0 + tokens / max_concurrency * 0.022
+COSTS = CostModel()
+ANSWER_TOKENS, ANSWER_PROMPT = 31, 36
+TEXT_PROMPT = 64
 
+
+def samples_s(task: str, samples: int, max_tokens: int, max_concurrency: int) -> float:
+    """Rough seconds of one half, for the estimate alone: prefill, and tokens that cost more where few are decoded together."""
+    prompt, tokens = (TEXT_PROMPT, max_tokens) if task == TEXT else (ANSWER_PROMPT, min(max_tokens, ANSWER_TOKENS))
+    return COSTS.prefill_s(samples, prompt) + samples * tokens * (1.3 + 5.0 / max_concurrency) / 1000.0
+
+
+def planned_s(questions: Sequence[Question], max_concurrency: int) -> float:
+    """Rough seconds of one configuration, its boot included."""
+    return COSTS.boot_s + sum(samples_s(one.task, len(one.seeds), one.max_tokens, max_concurrency) for one in questions)

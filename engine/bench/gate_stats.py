@@ -50,6 +50,16 @@ def standard_error(values: Sequence[float]) -> float:
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.inf
 
 
+def unseen(problems: int) -> float:
+    """Largest share of differing problems that could have stayed unseen in so many (5 % chance): no margin below it can be resolved."""
+    return 1.0 - (1.0 - CONFIDENCE) ** (1.0 / problems)
+
+
+def needed_for(margin: float) -> int:
+    """Problems that resolve a margin where none differs."""
+    return math.ceil(math.log(1.0 - CONFIDENCE) / math.log(1.0 - margin))
+
+
 def paired(base: Sequence[Sequence[int]], candidate: Sequence[Sequence[int]], margin: float) -> Difference:
     """Both [problems][repeats] of 0 and 1, the same problems in the same order. `margin` is a share, declared before.
 
@@ -61,14 +71,14 @@ def paired(base: Sequence[Sequence[int]], candidate: Sequence[Sequence[int]], ma
     a, b = [fmean(one) for one in base], [fmean(one) for one in candidate]
     differences = [y - x for x, y in zip(a, b, strict=True)]
     n, mean, error = len(differences), fmean(differences), standard_error(differences)
-    reach = t_quantile(CONFIDENCE, n - 1) * error if any(differences) else 1.0 - (1.0 - CONFIDENCE) ** (1.0 / n)
+    reach = t_quantile(CONFIDENCE, n - 1) * error if any(differences) else unseen(n)
     lo, hi = mean - reach, mean + reach
     verdict = "non-inferior" if lo > -margin else "inferior" if hi < -margin else "not resolved"
     needed = None
     if verdict == "not resolved" and any(differences):
         needed = max(n + 1, math.ceil(((t_quantile(CONFIDENCE, n - 1) + t_quantile(POWER, n - 1)) * error * math.sqrt(n) / margin) ** 2))
     elif verdict == "not resolved":
-        needed = math.ceil(math.log(1.0 - CONFIDENCE) / math.log(1.0 - margin))
+        needed = needed_for(margin)
     pooled = math.hypot(standard_error(a), standard_error(b))
     gained = sum(y > x for x, y in zip(a, b, strict=True))
     lost = sum(y < x for x, y in zip(a, b, strict=True))

@@ -240,10 +240,12 @@ class Gate:
     lanes: tuple[str, ...] = ()
     problems: int = 100
     sampled_problems: int = 50
-    repeats: int = 4
+    repeats: int = 2
     texts: int = 16
-    text_repeats: int = 8
+    text_repeats: int = 6
     """Samples of each text: a broken verifier shows in how few of them differ."""
+    control_problems: int = 40
+    """Greedy problems of the controls and of the silent settings, whose outputs must equal another's bit by bit."""
     max_tokens: int = 64
     text_tokens: int = 24
     max_concurrency: int = 32
@@ -366,6 +368,6 @@ FULL: dict[str, Stage] = {
     "verify_cost": VerifyCost(
         models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16)
     ),
-    "gate": Gate(problems=200, sampled_problems=60, repeats=8, texts=16, block_sizes=(3, 2), lanes=("mtp",), sampled_margin=0.05),
+    "gate": Gate(problems=200, sampled_problems=60, repeats=8, texts=16, text_repeats=8, control_problems=200, block_sizes=(3, 2), lanes=("mtp",), sampled_margin=0.05),
     "kernels": Kernels(),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from engine import gate, search, sweep
 from engine.bench import campaign as campaigns
 from engine.bench import plans
 from engine.bench.estimate import total_s
+from engine.bench.gate_stats import unseen
 from engine.bench.stages import SWEEPS
 from engine.search import planned
 from tests.measure.conftest import ROOT, SIZES
@@ -49,3 +51,30 @@ def test_a_stage_key_out_of_range_is_one_line(campaign, fault: dict, capsys: pyt
     assert search.main(["--campaign", str(campaign(stages={"search": {**SIZES["search"], **fault}})), "--dry-run"]) == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1 and f"measure.stages.search.{next(iter(fault))}" in said
+
+
+def estimate(program, words: list[str], capsys: pytest.CaptureFixture[str]) -> float:
+    """Estimated minutes of one command."""
+    assert program.main([*words, "--dry-run", "--json"]) == 0
+    return json.loads(capsys.readouterr().out)["estimated_minutes"]
+
+
+KERNELS_S = {"quick": 20, "full": 180}
+"""What the compilers take, which has no dry run: measured, rounded up."""
+
+
+@pytest.mark.parametrize(("preset", "least", "most"), [("quick", 4, 9.5), ("full", 25, 55)])
+def test_a_preset_fits_its_time_with_room_for_repeated_cells(preset: str, least: float, most: float, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--campaign", str(LOCAL), "--preset", preset]
+    spent = KERNELS_S[preset] / 60
+    for stage in Plan(("local",), "local", preset=preset).stages("local"):
+        if stage.name != "kernels":
+            program, words = {"search": (search, []), "gate": (gate, [])}.get(stage.name, (sweep, ["--sweep", stage.name]))
+            spent += estimate(program, [*words, *where], capsys)
+    assert least < spent < most
+
+
+def test_the_gate_of_quick_can_resolve_the_margins_it_declares() -> None:
+    stage = campaigns.load(LOCAL, "quick").stage("gate")
+    for problems, margin in ((stage.problems, stage.margin), (stage.sampled_problems, stage.sampled_margin)):
+        assert unseen(problems) <= margin

@@ -19,6 +19,9 @@ for stage in STAGES:
             campaign=PLAN.live_pattern,
         log:
             f"workflow/build/logs/{{campaign}}/{stage.rule}.log",
+        # In the order of STAGES: the search is first, since its A/A pairs say what the others can resolve and its winner is gated.
+        # A priority, no input: a measurement may not fire because another was repeated.
+        priority: len(STAGES) - STAGES.index(stage),
         # Every core, so that no other job runs beside a measurement; the engine itself pins one.
         threads: lambda wildcards: workflow.cores or 1
         resources:
