@@ -14,7 +14,8 @@ DEVICE_MEMORY = "device memory budget"
 PROBE = "machine probe"
 TOKEN_IDS = "token ids"
 LOGPROBS = "logprobs"
-CAPABILITIES = (STEP_ROWS, TRACE, MODES, DEVICE_MEMORY, PROBE, TOKEN_IDS, LOGPROBS)
+SIDE_BY_SIDE = "several boots at once"
+CAPABILITIES = (STEP_ROWS, TRACE, MODES, DEVICE_MEMORY, PROBE, TOKEN_IDS, LOGPROBS, SIDE_BY_SIDE)
 """What some backends can do and others cannot; a stage that needs one that is missing is skipped and its rows say which."""
 
 
