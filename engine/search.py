@@ -113,7 +113,7 @@ def part_blocks(name: str, stage: Search) -> list[Block]:
         case "cache":
             return plans_search.cache(part)
         case "curve":
-            return plans_search.curve(part, stage, plans.dspark(stage.block_size))
+            return plans_search.curve(part, stage, plans.drafting(stage.lane, stage.block_size))
         case "lanes":
             arms = plans_search.lane_candidates(part)
             return [
@@ -133,7 +133,7 @@ def planned(stage: Search) -> dict[str, list[Block]]:
         **before,
         "window": plans.search_window(stage),
         **after,
-        "confirm": plans.search_confirm(stage, plans.dspark(stage.block_size)),
+        "confirm": plans.search_confirm(stage, plans.drafting(stage.lane, stage.block_size)),
     }
 
 
@@ -149,7 +149,7 @@ class Searching:
 
     def __post_init__(self) -> None:
         self.session, self.progress = self.run.session, self.run.session.progress
-        self.section: dict = {"metric": METRIC, "base": f"dspark-g{self.stage.block_size}"}
+        self.section: dict = {"metric": METRIC, "base": f"{self.stage.lane}-g{self.stage.block_size}"}
         self.skipped: list[str] = []
         self.verdicts: list[Verdict] = []
         self.aa: list[float] = []

@@ -9,6 +9,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from engine.backends import known, server_config
+from engine.backends.server_config import ServerConfig
 from engine.bench import plans
 from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
@@ -40,10 +42,14 @@ class Campaign:
     probe_tolerance: float | None = None
     """A cell is measured again when a probe of the machine moved by more than this share; None: the measured A/A floor (engine.bench.floor)."""
 
+    server: ServerConfig | None = None
+    """What is measured instead of the embedded engine; `engine` then holds the settings that are turned into its flags."""
+
     def identity(self) -> dict:
         """What every row depends on besides its own cell: a journal row of another identity is another row."""
         engine = {name: str(value) for name, value in asdict(self.engine).items()}
-        return {"campaign": self.name, "backend": self.backend, "seed": self.seed, "temperature": self.temperature, "engine": engine}
+        found = {"campaign": self.name, "backend": self.backend, "seed": self.seed, "temperature": self.temperature, "engine": engine}
+        return found if self.server is None else {**found, "server": self.server.identity()}
 
     def stage(self, name: str) -> Stage:
         if name not in self.stages:
@@ -58,6 +64,9 @@ class Campaign:
     def as_run(self, stage: str) -> dict:
         """The settings of one stage as they ran, for the manifest."""
         engine = {name: value for name, value in asdict(self.engine).items() if name not in ("weights", "lane", "block_size")}
+        if self.server is not None:
+            # of everything else the server has its own default, which nobody here knows
+            engine = {**self.server.settings, "server": {**self.server.identity(), "missing": self.server.missing()}}
         return {
             "stage": stage,
             **json.loads(json.dumps(asdict(self.stages[stage]))),
@@ -91,6 +100,12 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     folder = Path(settings.pop("weights")) if "weights" in settings else WEIGHTS
     folder = weights or (folder if folder.is_absolute() else ROOT / folder)
     engine = EngineConfig(weights=folder, threads=measure["threads"], seed=measure["seed"], **settings)
+    server = None
+    if document["backend"] == "embedded" and "server" in measure:
+        raise ConfigError(f"{path}: measure.server: backend embedded has no server; name the backend that it is of")
+    if document["backend"] != "embedded":
+        server = served(path, document["backend"], measure, settings)
+        stages = {name: drafts_in(stage, measure["server"].get("drafts")) for name, stage in stages.items()}
     for name, stage in stages.items():
         cross_check(path, name, stage)
         fits_pools(path, name, stage, engine)
@@ -107,7 +122,22 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         stages=stages,
         own_threads=own_threads,
         probe_tolerance=measure.get("probe_tolerance"),
+        server=server,
     )
+
+
+def served(path: Path, backend: str, measure: dict, settings: dict) -> ServerConfig:
+    """`measure.server`, with the settings of `measure.engine` as those of every boot."""
+    known(backend)
+    if "server" not in measure:
+        raise ConfigError(f"{path}: measure.server: backend {backend} needs it: what to launch (model, tokenizer, flags) or the url of what runs")
+    values = {name: value for name, value in measure["server"].items() if name != "drafts"}
+    return server_config.of_campaign({**values, "knobs": settings}, ROOT)
+
+
+def drafts_in(stage: Stage, lane: str | None) -> Stage:
+    """The stage with the lane that speculates in it, where that is not dspark."""
+    return replace(stage, lane=lane) if lane and hasattr(stage, "lane") else stage
 
 
 def parse(path: Path) -> dict:

@@ -47,8 +47,13 @@ PLAIN = Arm("plain", "plain")
 MTP = Arm("mtp", "mtp", 1)
 
 
+def drafting(lane: str, block_size: int, label: str | None = None) -> Arm:
+    """An arm that speculates."""
+    return Arm(label or f"{lane}-g{block_size}", lane, block_size)
+
+
 def dspark(block_size: int, label: str | None = None) -> Arm:
-    return Arm(label or f"dspark-g{block_size}", "dspark", block_size)
+    return drafting("dspark", block_size, label)
 
 
 def in_mode(arm: Arm, mode: str) -> Arm:

@@ -26,8 +26,8 @@ from engine.bench.lock import hold_machine
 from engine.bench.lossless import lossless
 from engine.bench.progress import Progress
 from engine.bench.session import Session
-from engine.bench.workloads import HeldOut
-from engine.config import ConfigError, ModelConfig
+from engine.bench.subject import Subject
+from engine.config import ConfigError
 from engine.fingerprint import fingerprint, short
 from engine.machine import Machine, Ticks, children_cpu_s, leave_cpu, load_average, quietest_cpu
 
@@ -148,7 +148,7 @@ class Run:
     session: Session
     hashes: dict[str, str]
     cpu: int | None
-    tokenizer: Tokenizer
+    subject: Subject
     begun: datetime
     load_start: list[float]
     ticks: Ticks | None
@@ -160,34 +160,31 @@ class Run:
     def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> Run:
         """Everything that can be wrong with the input is found here, before the first boot."""
         campaign = campaign.at(stage)
-        weights = campaign.engine.weights
         writable(args.out)
-        model = manifest.model_name(ModelConfig.load(weights / "target.json"))
-        manifest.tensors(weights / "target.safetensors")
-        from engine.model.tokenizer import Tokenizer
-
-        tokenizer = Tokenizer.load(weights)
-        held_out = HeldOut(lambda text: tokenizer.encode(text, bos=False), tokenizer.bos_token_id)
+        subject = Subject.of(campaign)
+        tokenizer = subject.tokenizer
         hashes = fingerprint()
         machine_lock = hold_machine(progress.say)
         load_start = load_average()
-        # one thread has one processor; several have all that there are
-        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu) if campaign.threads == 1 else None
+        # one thread has one processor; several have all that there are, and so has a server
+        pinned = campaign.threads == 1 and campaign.server is None
+        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu) if pinned else None
         leave_cpu(cpu)
         machine = Machine.read()
         journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}.jsonl", args.resume)
         session = Session(
             campaign,
             stage,
-            held_out,
+            subject.held_out,
             progress,
             short(hashes),
-            model,
+            subject.model,
             machine,
             cpu,
             lambda token: tokenizer.decode([token]),
             journal=journal,
-            identity=digest([short(hashes), manifest.weights_hashes(weights), machine.host]),
+            identity=digest([short(hashes), subject.weights, machine.host]),
+            logs=args.out / "logs" / stage,
         )
         progress.begin()
         if journal.resumed:
@@ -202,7 +199,7 @@ class Run:
             session,
             hashes,
             cpu,
-            tokenizer,
+            subject,
             datetime.now().astimezone(),
             load_start,
             Ticks.read(cpu) if cpu is not None else None,
@@ -218,6 +215,20 @@ class Run:
         total = now.total_s - self.ticks.total_s
         other = now.busy_s - self.ticks.busy_s - (children_cpu_s() - self.children_s)
         return share((now.steal_s - self.ticks.steal_s) / total), share(other / total)
+
+    def measured_on(self) -> dict[str, dict]:
+        """The manifest's keys on model and numerics; of a server these are its own business."""
+        session = self.session
+        if self.campaign.server is not None:
+            return {}
+        return {
+            "model": manifest.model_section(self.campaign.engine.weights, session.info),
+            "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
+        }
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.subject.tokenizer
 
     def publish(self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict]) -> list[Path]:
         """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys."""
@@ -241,7 +252,7 @@ class Run:
             "dirty": dirty,
             "code": short(self.hashes),
             "fingerprint": self.hashes,
-            "weights": manifest.weights_hashes(self.campaign.engine.weights),
+            "weights": self.subject.weights,
             "versions": manifest.versions(),
             "machine": manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), steal, other),
             "threads": self.campaign.threads,
@@ -250,8 +261,7 @@ class Run:
             "end": manifest.stamp(ended),
             "seconds": round(seconds, 3),
             "thresholds_sha256": manifest.thresholds_sha256(),
-            "model": manifest.model_section(self.campaign.engine.weights, session.info),
-            "numerics": {lane: info.get("row_invariance") for lane, info in session.info.items()},
+            **self.measured_on(),
             "cost": {**rounded(asdict(session.cost)), "total_s": round(seconds + session.before_s, 3)},
         }
         if self.campaign.temperature == 0 and session.rows.points:

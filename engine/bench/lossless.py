@@ -20,7 +20,7 @@ def lossless(points: Sequence[Row], requests: Sequence[Row]) -> dict:
     rest = []
     for request in requests:
         point = of_point[request["run_id"]]
-        if request["status"] != "ok" or point["stage"] == "sentinel" or point.get("temperature"):
+        if request["status"] != "ok" or point["stage"] == "sentinel" or point.get("temperature") or request["output_sha"] is None:
             continue
         # execution modes may round differently, and a sampled text is one of many
         key = (request["prompt_id"], request["isl"], point["osl"], point.get("mode"), point["ignore_eos"], point.get("mamba_ssm_dtype"))

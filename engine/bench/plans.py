@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, dspark, in_mode
+from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, drafting, in_mode
 from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Search, Stage, Window
 from engine.bench.workloads import Workload
 from engine.config import LANES, MODES
@@ -36,7 +36,7 @@ def framed(blocks: Sequence[Block]) -> list[Block]:
 def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
     """Per repeat: every arm boots, then content by content each arm once."""
     more = [Arm(lane, lane, 3) for lane in stage.lanes if lane in LANES]
-    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()), *more)
+    arms = (PLAIN, *(drafting(stage.lane, g) for g in stage.block_sizes), *((MTP,) if stage.mtp else ()), *more)
     traced = min(stage.block_sizes, key=lambda g: (abs(g - trace_block_size), g))
     blocks = []
     for repeat in range(stage.repeats):
@@ -47,7 +47,7 @@ def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
         ]
         content = "code" if "code" in stage.contents else stage.contents[0]
         trace = next(
-            cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == "dspark" and cell.workload.content == content
+            cell for cell in cells if cell.arm.block_size == traced and cell.arm.lane == stage.lane and cell.workload.content == content
         )
         blocks.append(Block(repeat, arms, tuple(cells), trace if repeat == stage.repeats - 1 else None))
     return [*blocks, *modes(stage)]
@@ -58,7 +58,7 @@ def modes(stage: Window) -> list[Block]:
     named = [mode for mode in stage.modes if mode in MODES]
     if len(named) < 2:
         return []
-    arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(dspark(g) for g in stage.mode_block_sizes)) for mode in named)
+    arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(drafting(stage.lane, g) for g in stage.mode_block_sizes)) for mode in named)
     blocks = []
     for repeat in range(stage.mode_repeats):
         cells = [
@@ -80,7 +80,7 @@ def crossed(arms: tuple[Arm, ...], points: Sequence[int], repeats: int, cell: Ca
 
 def osl(stage: Osl) -> list[Block]:
     """Per repeat: both lanes at every output length, the same prompts."""
-    arms = (PLAIN, dspark(stage.block_size))
+    arms = (PLAIN, drafting(stage.lane, stage.block_size))
     workload = Workload("osl", stage.content, stage.num_prompts, stage.isl)
     every = Sampling(ignore_eos=True)
     return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("osl", arm, workload, stage.isl, length, 1, repeat, sampling=every))
@@ -88,7 +88,7 @@ def osl(stage: Osl) -> list[Block]:
 
 def content(stage: Content) -> list[Block]:
     """Free-running decoding of both lanes, then one round after each true history of the same kind of text."""
-    draft = dspark(stage.block_size)
+    draft = drafting(stage.lane, stage.block_size)
     arms = (PLAIN, draft)
     free = [Workload("content", name, stage.num_prompts, stage.isl) for name in stage.contents]
     if stage.random_ids:
@@ -116,7 +116,7 @@ def acceptance_prompts(stage: Acceptance, rounds: int) -> int:
 
 def acceptance(stage: Acceptance) -> list[Block]:
     """One arm; temperature, content and rounds are load, so one boot a repeat is enough."""
-    arm = dspark(stage.block_size)
+    arm = drafting(stage.lane, stage.block_size)
     blocks = []
     for repeat in range(stage.repeats):
         cells = [
@@ -140,21 +140,21 @@ def acceptance(stage: Acceptance) -> list[Block]:
 
 def batch(stage: Batch) -> list[Block]:
     """Levels times verify windows, the same requests each time: steps of many positions from both sides."""
-    arms = (PLAIN, *(dspark(g) for g in stage.block_sizes))
+    arms = (PLAIN, *(drafting(stage.lane, g) for g in stage.block_sizes))
     workload = Workload("batch", "mixed", stage.num_prompts, stage.isl)
     return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("batch", arm, workload, stage.isl, stage.osl, level, repeat))
 
 
 def isl(stage: Isl) -> list[Block]:
     """Per repeat: both lanes at every input length."""
-    arms = (PLAIN, dspark(stage.block_size))
+    arms = (PLAIN, drafting(stage.lane, stage.block_size))
     workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder))
     return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("isl", arm, workload, length, stage.osl, 1, repeat))
 
 
 def concurrency(stage: Concurrency) -> list[Block]:
     """Per repeat: both lanes at every level, the same requests each time."""
-    arms = (PLAIN, dspark(stage.block_size))
+    arms = (PLAIN, drafting(stage.lane, stage.block_size))
     workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl)
     return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat))
 
@@ -179,17 +179,17 @@ def pairs(stage: Search, name: str, arms: tuple[Arm, Arm], count: int, first_blo
 
 def search_aa(stage: Search) -> list[Block]:
     """The base against itself: the spread of these pairs is the noise."""
-    base = (dspark(stage.block_size, "base-a"), dspark(stage.block_size, "base-b"))
+    base = (drafting(stage.lane, stage.block_size, "base-a"), drafting(stage.lane, stage.block_size, "base-b"))
     return pairs(stage, "aa", base, stage.aa_pairs, 0, 0)
 
 
 def candidates(stage: Search) -> list[Arm]:
-    return [PLAIN, *(dspark(g) for g in stage.block_sizes if g != stage.block_size), *([MTP] if stage.mtp else [])]
+    return [PLAIN, *(drafting(stage.lane, g) for g in stage.block_sizes if g != stage.block_size), *([MTP] if stage.mtp else [])]
 
 
 def search_window(stage: Search) -> list[Block]:
     """Base, two candidates, base, two candidates, ..., base: every candidate has a base cell beside it."""
-    base = dspark(stage.block_size, "base")
+    base = drafting(stage.lane, stage.block_size, "base")
     arms = candidates(stage)
     blocks = []
     for repeat in range(stage.window_repeats):
@@ -205,7 +205,7 @@ def search_window(stage: Search) -> list[Block]:
 
 def search_confirm(stage: Search, winner: Arm) -> list[Block]:
     """Base and winner on fresh boots and prompts that no earlier stage has seen, where the held-out text has enough."""
-    arms = (dspark(stage.block_size, "base"), Arm("winner", winner.lane, winner.block_size))
+    arms = (drafting(stage.lane, stage.block_size, "base"), Arm("winner", winner.lane, winner.block_size))
     done = stage.aa_pairs + stage.window_repeats
     return pairs(stage, "confirm", arms, stage.confirm_pairs, done, max(stage.aa_pairs, stage.window_repeats))
 
@@ -228,5 +228,5 @@ def blocks_of(name: str, stage: Stage) -> list[Block]:
         case Concurrency():
             return concurrency(stage)
         case Search():
-            return [*search_aa(stage), *search_window(stage), *search_confirm(stage, dspark(stage.block_size))]
+            return [*search_aa(stage), *search_window(stage), *search_confirm(stage, drafting(stage.lane, stage.block_size))]
     raise ValueError(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engine.bench.cells import PLAIN, Arm, Block, Cell, dspark
+from engine.bench.cells import PLAIN, Arm, Block, Cell, drafting
 from engine.bench.stages import Cache, Curve, Factorial, Heads, Knobs, Lanes, Memory, Search
 from engine.bench.workloads import Workload
 from engine.config import EngineConfig
@@ -28,7 +28,7 @@ def memory_arm(lane: str, stage: Memory, search: Search, fraction: float, label:
         chunked_prefill_size=stage.isl,
         radix_cache=False,
     )
-    base = PLAIN if lane == "plain" else dspark(search.block_size)
+    base = PLAIN if lane == "plain" else drafting(search.lane, search.block_size)
     return base.with_knobs(f"{lane}-{label}", **settings)
 
 
@@ -74,7 +74,7 @@ def cache(stage: Cache) -> list[Block]:
 
 def knob_arms(stage: Knobs, search: Search) -> list[tuple[Arm, Arm, str]]:
     """(base, changed, regime) of every knob this engine has: at the matched load, and where the knob can bind."""
-    base = dspark(search.block_size, "base")
+    base = drafting(search.lane, search.block_size, "base")
     found = []
     for name, value in stage.values:
         if not known(**{name: value}):
@@ -127,7 +127,7 @@ def factorial(stage: Factorial, search: Search) -> list[Block]:
     blocks = []
     for repeat in range(stage.repeats):
         arms = tuple(
-            dspark(gamma).with_knobs(
+            drafting(search.lane, gamma).with_knobs(
                 f"cap-{cap}/g{gamma}", max_running_requests=cap, **known(device_memory=stage.device_bytes, max_total_num_tokens=None, chunked_prefill_size=512)
             )
             for cap in stage.caps
@@ -142,7 +142,7 @@ def heads(stage: Heads, search: Search) -> list[Block]:
     """The Markov head's variants, each content one request at a time."""
     if not known(markov_head_type=0):
         return []
-    arms = tuple(dspark(search.block_size).with_knobs(f"head-{kind}", markov_head_type=kind) for kind in stage.types)
+    arms = tuple(drafting(search.lane, search.block_size).with_knobs(f"head-{kind}", markov_head_type=kind) for kind in stage.types)
     blocks = []
     for repeat in range(stage.repeats):
         cells = [

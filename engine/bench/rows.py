@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from engine.backends.server_config import ServerConfig
 from engine.bench import metrics
 from engine.bench.cells import Cell
+from engine.bench.served import counted_rounds, drafting, osl_of, served_columns
 from engine.bench.workloads import Prompt
 from engine.config import EngineConfig
 from engine.csvio import Row
@@ -57,8 +59,10 @@ DRAFTING = {"markov_head_type": ("dspark",), "accept_rule": ("dspark", "dflash",
 """Settings that only some lanes read."""
 
 
-def knob_columns(config: EngineConfig) -> Row:
-    """The settings that a boot was asked for; empty where the engine or the lane has no such setting."""
+def knob_columns(config: EngineConfig | ServerConfig) -> Row:
+    """The settings that a boot was asked for; empty where the engine or the lane has no such setting, or a server keeps its default."""
+    if isinstance(config, ServerConfig):
+        return {column: switch(config.settings[name]) for column, name in KNOBS.items() if name in config.settings}
     row: Row = {}
     for column, name in KNOBS.items():
         if hasattr(config, name) and config.lane in DRAFTING.get(column, (config.lane,)):
@@ -73,12 +77,16 @@ def knob_columns(config: EngineConfig) -> Row:
     return row
 
 
-CAPACITY = ("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests")
+CAPACITY = (
+    *("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests"),
+    *("server_version", "image_digest", "weights_revision"),
+)
+"""Of a boot's server_info; the last three say which server and weights a foreign cell is about."""
 
 
 def capacity_columns(info: dict, boot_s: float) -> Row:
     """What the boot came to."""
-    return {"boot_s": boot_s, **{name: info.get(name) for name in CAPACITY}}
+    return {"boot_s": boot_s, **{name: info[name] for name in CAPACITY if info.get(name) is not None}}
 
 
 def probe_columns(before: dict, after: dict) -> Row:
@@ -94,9 +102,9 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
     for number, prompt in enumerate(prompts):
         record = by_id[f"r{number}"]
         ok = ended(record)
-        osl = len(record["token_ids"])
+        osl, ids = osl_of(record), record["token_ids"]
         first, end = record["first_token_s"], record["end_s"]
-        drafting = bool(record["accepted_histogram"])
+        drafted = drafting(record)
         rows.append(
             {
                 "run_id": run_id,
@@ -113,16 +121,16 @@ def request_rows(run_id: str, prompts: Sequence[Prompt], records: Sequence[dict]
                 "ttft_ms": 1000.0 * (first - record["queued_s"]) if ok else None,
                 "tpot_ms": metrics.tpot_ms(first, end, osl) if ok else None,
                 "e2e_ms": 1000.0 * (end - record["queued_s"]) if ok else None,
-                "rounds": record["rounds"] if drafting else None,
-                "drafted": record["drafted"] if drafting else None,
-                "accepted": record["accepted"] if drafting else None,
-                "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
-                "distinct_4gram_share": metrics.distinct_share([record["token_ids"]]),
+                "rounds": record["rounds"] if drafted else None,
+                "drafted": record["drafted"] if drafted else None,
+                "accepted": record["accepted"] if drafted else None,
+                "accepted_histogram": ";".join(map(str, record["accepted_histogram"] or ())) or None,
+                "distinct_4gram_share": None if ids is None else metrics.distinct_share([ids]),
                 "cached_tokens": record.get("cached_tokens"),
                 "retractions": record.get("retractions"),
                 "finish_reason": record["finish_reason"],
                 "status": "ok" if ok else "failed",
-                "output_sha": metrics.output_sha(record["token_ids"]) if ok else None,
+                "output_sha": metrics.output_sha(ids) if ok and ids is not None else None,
             }
         )
     return rows
@@ -184,15 +192,15 @@ def load_columns(cell: Cell, place: Place) -> Row:
     }
 
 
-def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int) -> Row:
-    """Everything measured in one cell. Only completed requests count; failed ones are counted as failed."""
+def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int, drafts: bool = False) -> Row:
+    """Everything measured in one cell. Only completed requests count; failed ones are counted as failed. `drafts`: the lane speculates."""
     done = [record for record in answer["requests"] if ended(record)]
     if not done:
         why = next((record["finish_reason"] for record in answer["requests"] if record["finish_reason"]), "no request was asked")
         return {"status": "rejected", "note": f"no request completed: {why}", "completed": 0, "failed": len(prompts)}
     steps = answer["steps"]
     tokens_in = sum(record["isl"] for record in done)
-    tokens_out = sum(len(record["token_ids"]) for record in done)
+    tokens_out = sum(osl_of(record) for record in done)
     first_queued = min((record["queued_s"] for record in answer["requests"]), default=0.0)
     last_end = max((record["end_s"] for record in answer["requests"] if record["end_s"] is not None), default=answer["duration_s"])
     duration = last_end - first_queued
@@ -208,7 +216,7 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         "output_throughput": tokens_out / duration,
         "total_throughput": (tokens_in + tokens_out) / duration,
         **metrics.summary("ttft", [1000.0 * (record["first_token_s"] - record["queued_s"]) for record in done]),
-        **metrics.summary("tpot", present(metrics.tpot_ms(r["first_token_s"], r["end_s"], len(r["token_ids"])) for r in done)),
+        **metrics.summary("tpot", present(metrics.tpot_ms(r["first_token_s"], r["end_s"], osl_of(r)) for r in done)),
         **metrics.summary("itl", [gap for record in done for gap in metrics.itl_ms(record["emissions_s"])]),
         **metrics.summary("e2e", [1000.0 * value for value in e2e]),
         "concurrency": sum(e2e) / duration,
@@ -216,18 +224,27 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         **plateau_columns(answer, max_concurrency),
         **memory_columns(answer, done, tokens_in),
         **timetable_columns(done, answer.get("arrivals_s") or {}),
-        "distinct_4gram_share": metrics.distinct_share([record["token_ids"] for record in done]),
+        "distinct_4gram_share": metrics.distinct_share([record["token_ids"] for record in done if record["token_ids"] is not None]),
+        **cache_columns(done),
+    }
+    if answer.get("activation_peak_bytes") is not None:
+        row["activation_peak_bytes"] = answer["activation_peak_bytes"]
+    rounds = round_columns(done) or counted_rounds(answer.get("acceptance"), done)
+    if "log_step_ms" in answer:
+        return {**row, **rounds, **served_columns(answer, done, rounds.get("accept_length"), row["mean_tpot_ms"], drafts)}
+    return {**row, **step_columns(steps), **decode_columns(steps), **rounds}
+
+
+def step_columns(steps: Sequence[dict]) -> Row:
+    """What the engine's own step rows say of memory and queue."""
+    return {
         "kv_usage_max": max((step["kv_usage"] for step in steps), default=None),
         "state_usage_max": max((step["state_usage"] for step in steps), default=None),
         "queue_max": max((step["queued"] for step in steps), default=None),
         **{f"blocked_by_{why}": Counter(step["blocked_by"] for step in steps)[why] for why in BLOCKS},
         "retracted": sum(step.get("retracted", 0) for step in steps),
-        **cache_columns(done),
         "step_source": "steps",
     }
-    if answer.get("activation_peak_bytes") is not None:
-        row["activation_peak_bytes"] = answer["activation_peak_bytes"]
-    return {**row, **decode_columns(steps), **round_columns(done)}
 
 
 def cache_columns(done: Sequence[dict]) -> Row:
@@ -252,7 +269,7 @@ def plateau_columns(answer: dict, max_concurrency: int) -> Row:
         running += change
         if running >= wanted and begin is None:
             begin = at
-    if begin is None or end is None or end <= begin:
+    if begin is None or end is None or end <= begin or not answer["steps"]:
         return {}
     tokens = sum(step["emitted"] for step in answer["steps"] if begin < step["start_s"] + step["step_ms"] / 1000.0 <= end)
     return {"plateau_output_throughput": tokens / (end - begin), "plateau_share": (end - begin) / answer["duration_s"]}
@@ -323,17 +340,18 @@ def decode_columns(steps: Sequence[dict]) -> Row:
 
 def round_columns(done: Sequence[dict]) -> Row:
     """Acceptance, pooled over the set: sums over sums, never a mean of prompts. Empty in the plain lane."""
-    drafting = [record for record in done if record["accepted_histogram"]]
-    rounds = sum(record["rounds"] for record in drafting)
+    known = [record for record in done if drafting(record)]
+    rounds = sum(record["rounds"] for record in known)
     if not rounds:
         return {}
-    accepted = sum(record["accepted"] for record in drafting)
+    accepted = sum(record["accepted"] for record in known)
+    drafted = [record["drafted"] for record in known]
     return {
         "rounds": rounds,
-        "drafted": sum(record["drafted"] for record in drafting),
+        "drafted": None if None in drafted else sum(drafted),
         "accepted": accepted,
         "accept_length": 1.0 + accepted / rounds,
-        "emitted_per_round": sum(len(record["token_ids"]) - 1 for record in drafting) / rounds,
+        "emitted_per_round": sum(osl_of(record) - 1 for record in known) / rounds,
     }
 
 

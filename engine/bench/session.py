@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from engine.backends import backend
-from engine.backends.base import EngineFailure
-from engine.backends.embedded import EmbeddedBackend
+from engine.backends.base import CAPABILITIES, PROBE, SIDE_BY_SIDE, TRACE, Backend, EngineFailure
+from engine.backends.server_config import ServerConfig
 from engine.bench import probe, rows
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
@@ -40,6 +41,7 @@ AGAIN_SHARE = 0.1
 OPTIONAL_LANES = ("dflash", "lookup")
 # Reading the clock of the machine again is not needed where the last probe on this processor is this young.
 PROBE_AGE_S = 0.5
+EVERYTHING = frozenset(CAPABILITIES)
 # How far a probe may move as long as no A/A pair has been measured on this machine.
 FIRST_TOLERANCE = 0.1
 
@@ -67,7 +69,7 @@ class Boot:
 
     arm: Arm
     boot_id: str
-    engine: EmbeddedBackend
+    engine: Backend
     warmed: set[tuple] = field(default_factory=set)
 
 
@@ -85,9 +87,10 @@ class Session:
         machine: Machine,
         cpu: int | None,
         text_of: Callable[[int], str],
-        engine_class: Callable[..., EmbeddedBackend] | None = None,
+        engine_class: Callable[..., Backend] | None = None,
         journal: Journal | None = None,
         identity: str = "",
+        logs: Path | None = None,
     ) -> None:
         self.campaign = campaign
         self.family = family
@@ -99,6 +102,9 @@ class Session:
         self.engine_class = engine_class or backend(campaign.backend)
         self.journal = journal or Journal(None)
         self.identity = identity
+        self.logs = logs
+        """Where a server's logs are kept."""
+        self.served_before = False
         self.costs = CostModel()
         self.rows = Rows()
         self.cost = Cost()
@@ -153,13 +159,28 @@ class Session:
         if done is not None:
             self.restore(block, done)
             return
+        self.begin(key)
+        if SIDE_BY_SIDE in self.capabilities:
+            self.run_arms(block, block.arms)
+        else:
+            # one server fills the device: arms take turns, in the other order every second block, so that drift does not pick one of them
+            for arm in block.arms if block.number % 2 == 0 else reversed(block.arms):
+                self.run_arms(block, (arm,))
+        self.journal.append({"kind": "closed", **self.open})
+        for name in ("points", "requests", "steps", "trace"):
+            getattr(self.rows, name).extend(getattr(self.fresh, name))
+
+    def run_arms(self, block: Block, arms: Sequence[Arm]) -> None:
+        """Boot these arms of a block, run their cells in order, end every process."""
+        labels = {arm.label for arm in arms}
         boots: dict[str, Boot | EngineFailure] = {}
         deaths: Counter[str] = Counter()
-        self.begin(key)
         try:
-            for arm in block.arms:
+            for arm in arms:
                 boots[arm.label] = self.boot(arm, block)
             for cell in block.cells:
+                if cell.arm.label not in labels:
+                    continue
                 boot = boots[cell.arm.label]
                 if isinstance(boot, Boot) and not boot.engine.alive:
                     # the process died in an earlier cell: a fresh one takes over
@@ -173,15 +194,17 @@ class Session:
                     )
                     boots[cell.arm.label] = boot
                 self.measure(cell, block, boot)
-            if block.trace is not None:
+            if block.trace is not None and block.trace.arm.label in labels:
                 self.trace(block.trace, boots[block.trace.arm.label])
         finally:
             for boot in boots.values():
                 if isinstance(boot, Boot):
                     boot.engine.stop()
-        self.journal.append({"kind": "closed", **self.open})
-        for name in ("points", "requests", "steps", "trace"):
-            getattr(self.rows, name).extend(getattr(self.fresh, name))
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the backend can do; a class that does not say (a stand-in of a test) is taken for the embedded engine."""
+        return getattr(self.engine_class, "capabilities", EVERYTHING)
 
     def begin(self, key: str) -> None:
         """What is noted from here on belongs to this attempt at the block `key`."""
@@ -206,8 +229,11 @@ class Session:
         if record["kind"] in ("boot", "cell"):
             self.cost.add(record)
 
-    def config(self, arm: Arm) -> EngineConfig:
+    def config(self, arm: Arm) -> EngineConfig | ServerConfig:
         changes = dict(arm.knobs)
+        if self.campaign.server is not None:
+            mode = {} if arm.mode is None else {"mode": arm.mode}
+            return self.campaign.server.boot(arm.lane, arm.block_size, {**mode, **changes})
         unknown = [name for name in changes if name not in EngineConfig.__dataclass_fields__]
         if unknown:
             raise ConfigError(f"arm {arm.label}: the engine has no setting {', '.join(unknown)}")
@@ -221,8 +247,14 @@ class Session:
         self.boots += 1
         stage = block.cells[0].stage
         self.progress.cell(self.family, f"boot {arm.label}")
-        engine = self.engine_class(self.config(arm), self.cpu)
         boot_id = f"{self.family}-b{number:03d}"
+        if self.campaign.server is None:
+            engine = self.engine_class(self.config(arm), self.cpu)
+        elif reason := self.cannot(arm):
+            self.progress.say(f"{arm.label}: skipped: {reason}")
+            return EngineFailure("skipped", reason)
+        else:
+            engine = self.engine_class(self.config(arm), self.cpu, self.logs / boot_id, not self.served_before)
         record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": arm.label, "lane": arm.lane, "stage": stage}
         begin = time.perf_counter()
         try:
@@ -235,12 +267,21 @@ class Session:
         except BaseException:
             engine.stop()
             raise
+        self.served_before = True
         self.info.setdefault(arm.lane, info)
         self.note({**record, "seconds": engine.boot_s, "info": info})
         self.progress.result(f"booted {arm.label} in {engine.boot_s:.1f} s", self.costs.boot_s)
         return Boot(arm, boot_id, engine)
 
-    def booted(self, engine: EmbeddedBackend, arm: Arm) -> dict:
+    def cannot(self, arm: Arm) -> str | None:
+        """Why a server cannot boot an arm; None where it can."""
+        try:
+            self.engine_class.flags.words(self.config(arm))
+        except ConfigError as error:
+            return str(error)
+        return None
+
+    def booted(self, engine: Backend, arm: Arm) -> dict:
         """server_info. Settings that a candidate brings and no boot can serve reject the candidate; the campaign's own end the command."""
         try:
             return engine.boot()
@@ -342,7 +383,8 @@ class Session:
             return True
         base |= rows.probe_columns(before, after) | shares
         shift = probe.moved(before, after, self.probes[:-1])
-        point = {**base, **rows.result_columns(prompts, answer, cell.max_concurrency)}
+        result = rows.result_columns(prompts, answer, cell.max_concurrency, cell.arm.lane != "plain")
+        point = {**base, **result, "note": "; ".join(note for note in (base["note"], result.get("note")) if note) or None}
         record["seconds"] = time.perf_counter() - begin
         if discarding and shift > self.tolerance and point["status"] == "ok":
             why = f"a probe moved by {100 * shift:.0f} % (tolerance {100 * self.tolerance:.0f} %); measured again"
@@ -369,7 +411,7 @@ class Session:
 
         None (empty) on a boot with a memory budget: the probe's own buffers would be taken from what the cell is about.
         """
-        if boot.engine.config.device_memory:
+        if PROBE not in self.capabilities or boot.engine.config.device_memory:
             return {}
         now = time.monotonic()
         if not fresh and self.probes and now - self.probed_s < PROBE_AGE_S:
@@ -390,12 +432,17 @@ class Session:
 
     def failed(self, cell: Cell, record: dict, row: Row, failure: EngineFailure, begin: float) -> None:
         point = {**row, "status": failure.status, "note": failure.note}
+        if failure.kind:
+            point["failure"] = failure.kind
         self.note({**record, "seconds": time.perf_counter() - begin, "point": point})
         self.progress.say(f"{describe(cell)}: {failure.status}: {failure.note}")
         self.progress.result(f"{describe(cell)}: {failure.status}", self.costs.cell_s(cell))
 
     def trace(self, cell: Cell, boot: Boot | EngineFailure) -> None:
         """The rounds of the first prompt, apart from the measured cells: recording them costs time. No rows where it fails."""
+        if TRACE not in self.capabilities:
+            self.progress.say(f"no trace: {self.campaign.backend} does not hand out rounds")
+            return
         if isinstance(boot, EngineFailure) or not boot.engine.alive:
             self.progress.say("no trace: its engine is gone")
             return

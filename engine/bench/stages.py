@@ -12,6 +12,8 @@ class Window:
     """Block size by content, one request at a time."""
 
     contents: tuple[str, ...] = CONTENTS
+    lane: str = "dspark"
+    """The lane that speculates: of a server that has no dspark, another one (`measure.server.drafts`)."""
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     mtp: bool = True
     lanes: tuple[str, ...] = ()
@@ -32,6 +34,7 @@ class Isl:
     """Input length, nested by suffix, one request at a time."""
 
     content: str = "code"
+    lane: str = "dspark"
     block_size: int = 3
     ladder: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
     osl: int = 40
@@ -43,6 +46,7 @@ class Isl:
 class Concurrency:
     """The same requests at every number of requests in flight."""
 
+    lane: str = "dspark"
     block_size: int = 3
     levels: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     isl: int = 64
@@ -56,6 +60,7 @@ class Osl:
     """Output length, one request at a time; end of text is ignored, so that every request has its length."""
 
     content: str = "code"
+    lane: str = "dspark"
     block_size: int = 3
     isl: int = 128
     ladder: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
@@ -69,6 +74,7 @@ class Content:
 
     contents: tuple[str, ...] = CONTENTS
     random_ids: bool = True
+    lane: str = "dspark"
     block_size: int = 3
     isl: int = 128
     osl: int = 48
@@ -86,6 +92,7 @@ class Acceptance:
     contents: tuple[str, ...] = CONTENTS
     rounds: tuple[int, ...] = (48, 128, 512)
     """Rounds that a cell aims at."""
+    lane: str = "dspark"
     block_size: int = 3
     isl: int = 128
     osl: int = 48
@@ -97,6 +104,7 @@ class Acceptance:
 class Batch:
     """Step latency against the positions of a step: requests in flight times the verify window."""
 
+    lane: str = "dspark"
     block_sizes: tuple[int, ...] = (1, 3, 7)
     levels: tuple[int, ...] = (1, 4, 16, 32)
     isl: int = 64
@@ -208,6 +216,7 @@ class Search:
     The stages that are None are not measured.
     """
 
+    lane: str = "dspark"
     block_size: int = 3
     """The base: lane dspark at this block size."""
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)

@@ -8,6 +8,9 @@ from pathlib import Path
 from engine.config import ConfigError
 
 
+BEGINNINGS = ("<bos>", "<s>", "<|begin_of_text|>", "<|im_start|>", "[BOS]", "<|endoftext|>")
+
+
 class Tokenizer:
     """`encode` puts <bos> in front, as every training document had it; `decode` drops special tokens."""
 
@@ -28,6 +31,15 @@ class Tokenizer:
         except Exception as fault:  # the library raises nothing more special
             raise ConfigError(f"{path}: not a tokenizer ({fault}); restore the file from the repository") from fault
         return cls(inner, bos_token_id)
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids that the tokenizer knows, special ones included."""
+        return self._inner.get_vocab_size()
+
+    def first_token(self) -> int | None:
+        """Id of the token that begins a text, by the names that models give it; None where it has none of them."""
+        return next((id for id in map(self._inner.token_to_id, BEGINNINGS) if id is not None), None)
 
     def encode(self, text: str, bos: bool = True) -> tuple[int, ...]:
         ids = self._inner.encode(text, add_special_tokens=False).ids

@@ -81,10 +81,20 @@ def test_an_archived_campaign_is_not_measured(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_backend_without_an_engine(tmp_path: Path, campaign, capsys: pytest.CaptureFixture[str]) -> None:
     path = campaign()
-    path.write_text(path.read_text().replace("embedded", "vllm"))
-    assert "backend: 'vllm' cannot be measured; there are: embedded" in refused(
+    path.write_text(path.read_text().replace("embedded", "external"))
+    assert "backend: 'external' cannot be measured; there are: embedded" in refused(
         capsys, "--campaign", str(path), "--out", str(tmp_path / "out")
     )
+
+
+def test_a_server_that_is_not_described(tmp_path: Path, campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = campaign()
+    path.write_text(path.read_text().replace("embedded", "vllm"))
+    assert "measure.server: backend vllm needs it" in refused(capsys, "--campaign", str(path), "--out", str(tmp_path / "out"))
+    path = campaign(server={"tokenizer": "tokenizer.json"})
+    assert "measure.server: backend embedded has no server" in refused(capsys, "--campaign", str(path), "--out", str(tmp_path / "out"))
+    path = campaign(server={"tokeniser": "tokenizer.json"})
+    assert "measure.server: unknown key 'tokeniser'; known: model, tokenizer" in refused(capsys, "--campaign", str(path), "--dry-run")
 
 
 def test_a_stage_the_campaign_does_not_list(campaign, capsys: pytest.CaptureFixture[str]) -> None:
