@@ -20,7 +20,7 @@ POINT = {
     "total_input_tokens": 6400.0, "total_output_tokens": 2000.0, "duration_s": 10.0, "output_throughput": 200.0, "request_throughput": 10.0,
     "mean_e2e_ms": 100.0, "mean_ttft_ms": 20.0, "mean_tpot_ms": 4.0, "mean_itl_ms": 4.2, "block_size": 3.0, "rounds": 1000.0, "drafted": 3000.0,
     "accepted": 1000.0, "accept_length": 2.0, "decode_throughput": 250.0, "decode_tokens": 1900.0, "steps": 950.0, "step_ms": 7.9, "between_ms": 0.1,
-    "distinct_4gram_share": 0.9,
+    "distinct_4gram_share": 0.9, "accept_scope": None,
 }  # fmt: skip
 REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0}
 
@@ -60,6 +60,12 @@ CASES = {
     "R11-chunked-itl": Rows([{"mean_itl_ms": 8.0}]),
     "R12-halved-itl": Rows([{"mean_itl_ms": 2.0}]),
     "R16-constant-acceptance": Rows([{"content": name} for name in ("en", "zh", "code")]),
+    "R16-lifetime": Rows([{"accept_scope": "lifetime"}]),
+    "R16-one-rank": Rows([{"accept_scope": "one_rank"}]),
+    "R21-estimated": Rows([{"accept_scope": "estimated"}]),
+    "R33-unknown-failures": Rows([{"failed": None}]),
+    "R34-mixed-tools": Rows(manifests={"sweep_x.csv": {"import": {"tools": ["guidellm 0.5.3", "guidellm 0.8.1"]}}}),
+    "R41-failed-checksum": Rows(manifests={"sweep_x.csv": {"import": {"checks": {"Little's law": {"run": 2, "passed": 1, "failed": ["a.json: 4, 8"]}}}}}),
     "R17-short-sample": Rows([{"rounds": 48.0, "accepted": 48.0}]),
     "R18-counters": Rows([{"accept_length": 2.4}]),
     "R23-random-ids": Rows([{"dataset": "random-ids"}]),

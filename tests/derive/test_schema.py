@@ -26,7 +26,7 @@ def spoil(folder, file, line, column, text):
         ("sweep_window.csv", "step_ms", "nan", "a finite number >= 0"),
         ("sweep_window.csv", "step_ms", "inf", "a finite number >= 0"),
         ("sweep_window.csv", "step_ms", "-1", "a finite number >= 0"),
-        ("sweep_window.csv", "lane", "turbo", "one of plain, dspark, dflash, mtp, lookup"),
+        ("sweep_window.csv", "lane", "turbo", "one of plain, dspark, dflash, mtp, lookup, spec, unknown"),
         ("sweep_window.csv", "distinct_4gram_share", "1.5", "<= 1"),
         ("requests_window.csv", "accepted_histogram", "1,2", "like ^[0-9]+(;[0-9]+)*$"),
         ("requests_window.csv", "osl", "", "an integer >= 0"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 
 KINDS = ("ratio", "percent", "points", "duration", "rate", "count", "bytes", "length", "probability", "label")
 """What a value is, hence how it is written. `length` is an accept length (tokens a round)."""
-STATUSES = ("measured", "transcribed", "computed", "simulated")
+STATUSES = ("measured", "imported", "transcribed", "computed", "simulated")
 """From the strongest to the weakest; a fact is as weak as its weakest parent."""
 VERDICTS = ("holds", "fails", "unresolved", "missing")
 

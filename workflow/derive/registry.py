@@ -49,7 +49,7 @@ DECLARED = {
 
 CLAIM_KINDS = ("direction", "ratio", "superlative", "monotone", "flat", "count", "sum", "product", "bound")
 WINS = ("direction", "superlative")
-"""Kinds that say something is better than something: they may rest on measured or transcribed facts only."""
+"""Kinds that say something is better than something: they may rest on measured, imported or transcribed facts only."""
 
 
 class DefinitionError(ValueError):

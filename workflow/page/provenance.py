@@ -35,7 +35,7 @@ class Run:
     @classmethod
     def of(cls, file: str, manifest: dict) -> Run:
         if origin := manifest.get("origin"):
-            return cls.transcribed(file, manifest, origin)
+            return cls.elsewhere(file, manifest, origin)
         machine, versions = manifest.get("machine") or {}, manifest.get("versions") or {}
         return cls(
             file,
@@ -52,9 +52,9 @@ class Run:
         )
 
     @classmethod
-    def transcribed(cls, file: str, manifest: dict, origin: dict) -> Run:
-        """Of rows that were published elsewhere: the publication in place of the command, its hardware in place of the machine."""
-        source = f"transcribed from {origin['publisher']}: {', '.join(origin['files'])}"
+    def elsewhere(cls, file: str, manifest: dict, origin: dict) -> Run:
+        """Of rows that were measured elsewhere: publication or tool in place of the command, the hardware there in place of the machine."""
+        source = f"{manifest.get('status', 'transcribed')} from {origin['publisher']}: {', '.join(origin['files'])}"
         measured = str(origin.get("measured") or "")
         return cls(
             file,

@@ -13,7 +13,7 @@ from workflow.derive.sample import Sample
 def points(read, family: str, **where) -> Rows:
     """Point rows of a transcribed file; Missing where the rows were measured here, since request rows say more there."""
     table = read.campaign.find("points", family)
-    if table is not None and read.campaign.manifests[table.file].get("status") != "transcribed":
+    if table is not None and read.campaign.manifests[table.file].get("status") not in ("transcribed", "imported"):
         raise Missing("the rows of this campaign were measured here and are reported from its requests")
     return read.points(family, **where)
 

@@ -83,12 +83,50 @@ def dead_speculation(data: Evidence):
     """
     bad = [
         row for row in data.speculative()
-        if row["stage"] != "sentinel" and (not row["drafted"] or (row["accepted"] == 0 and (row["rounds"] or 0) >= 100))
+        if row["stage"] != "sentinel" and silent(row)
         # a lookup drafter proposes only what it has seen
         and not (row["lane"] == "lookup" and row["rounds"])
     ]
     for rows in by_file(bad):
-        yield place(rows), f"{rows[0]['label']}: {rows[0]['drafted'] or 0:g} drafted, {rows[0]['accepted'] or 0:g} accepted", len(rows)
+        drafted, accepted = ("an unknown number" if rows[0][name] is None else f"{rows[0][name]:g}" for name in ("drafted", "accepted"))
+        yield place(rows), f"{rows[0]['label']}: {drafted} drafted, {accepted} accepted", len(rows)
+
+
+def silent(row) -> bool:
+    """Whether nothing was drafted or accepted, or served tokens come with no word on acceptance at all; an unknown count is no zero."""
+    if row["drafted"] is None:
+        return row["accept_length"] is None and has(row, "output_throughput") or row["accept_length"] == 1
+    return row["drafted"] == 0 or (row["accepted"] == 0 and (row["rounds"] or 0) >= 100)
+
+
+@reef("R16-lifetime", WARNING)
+def lifetime(data: Evidence):
+    """The accept length is the server's average since it started, warm-up and earlier cells included.
+
+    Take counters as the difference over the cell, or the counts of the requests themselves.
+    """
+    for rows in by_file([row for row in data.points if row["accept_scope"] == "lifetime"]):
+        yield place(rows), f"{len(rows)} accept lengths over the server's lifetime", len(rows)
+
+
+@reef("R16-one-rank", BLOCKING)
+def one_rank(data: Evidence):
+    """The accept length is that of one data-parallel rank over its lifetime, and others served requests too.
+
+    Sum the counters of all ranks over the cell.
+    """
+    for rows in by_file([row for row in data.points if row["accept_scope"] == "one_rank"]):
+        yield place(rows), f"{len(rows)} accept lengths of the first rank only", len(rows)
+
+
+@reef("R21-estimated", NOTE)
+def estimated(data: Evidence):
+    """The accept length was estimated from tokens, since the server does not count its verify steps.
+
+    Read counters of drafts from the server before and after the cell.
+    """
+    for rows in by_file([row for row in data.points if row["accept_scope"] == "estimated"]):
+        yield place(rows), f"{len(rows)} estimated accept lengths", len(rows)
 
 
 @reef("R23-random-ids", WARNING)

@@ -35,6 +35,21 @@ def recomputed(data: Evidence):
         yield place(rows), f"{row['output_throughput']:.2f} token/s written, {value:.2f} recomputed", len(rows)
 
 
+@reef("R41-failed-checksum", BLOCKING)
+def failed_checksum(data: Evidence):
+    """Numbers of an imported file contradict each other: a checksum that must hold whatever was measured failed when it was read.
+
+    Find out which of the two numbers is not what its name says, before any of them is used.
+    """
+    told = {}
+    for name, manifest in data.manifests.items():
+        for check, found in ((manifest.get("import") or {}).get("checks") or {}).items():
+            if found["failed"]:
+                told.setdefault(check, (name, found))
+    for check, (name, found) in sorted(told.items()):
+        yield f"{name} manifest, import.checks", f"{check}: {found['run'] - found['passed']} of {found['run']} fail, first {found['failed'][0]}", found["run"] - found["passed"]
+
+
 @reef("R43-unlimited", NOTE)
 def unlimited(data: Evidence):
     """The number of requests in flight is 0 or empty, which means unlimited and not none.

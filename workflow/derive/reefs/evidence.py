@@ -40,7 +40,8 @@ class Evidence:
         return self.campaign.manifests
 
     def speculative(self) -> list[Row]:
-        return [row for row in self.points if row["lane"] != "plain"]
+        """Rows of lanes that draft; a foreign row that does not say is none of them."""
+        return [row for row in self.points if row["lane"] not in ("plain", "unknown")]
 
     def requests_of(self, point: Row) -> list[Row]:
         return self._by_run.get(str(point["run_id"]), [])

@@ -30,6 +30,23 @@ def mixed_code(data: Evidence):
         yield "manifests, code", "; ".join(f"{code}: {', '.join(sorted(names)[:3])}" for code, names in sorted(codes.items())), len(codes)
 
 
+@reef("R34-mixed-tools", BLOCKING)
+def mixed_tools(data: Evidence):
+    """One file of this campaign was imported from two versions of one tool, whose definitions may differ.
+
+    Import each version as a campaign of its own, or measure the older rows again.
+    """
+    for name, manifest in data.manifests.items():
+        versions: dict[str, set[str]] = defaultdict(set)
+        for tool in (manifest.get("import") or {}).get("tools", ()):
+            head, _, last = tool.rpartition(" ")
+            if head and last[:1].isdigit():
+                versions[head].add(last)
+        mixed = {tool: found for tool, found in versions.items() if len(found) > 1}
+        if mixed:
+            yield f"{name} manifest, import", "; ".join(f"{tool}: {', '.join(sorted(found))}" for tool, found in sorted(mixed.items())), len(mixed)
+
+
 @reef("R34-mixed-machines", BLOCKING)
 def mixed_machines(data: Evidence):
     """Rows of one file come from different machines or thread counts.

@@ -30,7 +30,7 @@ def shared_prompts(data: Evidence):
     """
     bad = []
     for row in data.points:
-        ids = [request["prompt_id"] for request in data.requests_of(row)]
+        ids = [request["prompt_id"] for request in data.requests_of(row) if request["prompt_id"] is not None]
         if row["dataset"] in ("heldout", "random-ids") and len(set(ids)) < len(ids):
             bad.append(row)
     for rows in by_file(bad):
@@ -230,6 +230,17 @@ def failures(data: Evidence):
     for rows in by_file(bad):
         worst = max(rows, key=lambda row: row["failed"])
         yield place(rows), f"{worst['failed']:g} of {worst['failed'] + worst['completed']:g} requests failed", len(rows)
+
+
+@reef("R33-unknown-failures", WARNING)
+def unknown_failures(data: Evidence):
+    """The file says how many requests completed and not how many failed.
+
+    Do not rank such a row; measure again with a client that counts failures.
+    """
+    bad = [row for row in data.points if has(row, "completed") and row["failed"] is None]
+    for rows in by_file(bad):
+        yield place(rows), f"{len(rows)} rows without a count of failures", len(rows)
 
 
 @reef("R37-cold-start", NOTE)
