@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workflow.derive.reefs.machine import mixed_versions
 from workflow.importers import registry
 from workflow.importers.collect import Collected
 from workflow.importers.mapping import Mapping
@@ -59,5 +60,7 @@ def import_files(files: list[tuple[str | None, Path]], mapping: Mapping | None =
             done.sources.append(read)
         except Unreadable as error:
             report.say(FAULT, path.name, "", str(error).removeprefix(f"{path}: "))
+    for tool, versions in sorted(mixed_versions(seen.tools).items()):
+        report.say(FAULT, ", ".join(sorted({read.file for read in done.sources})), "", f"several versions of {tool} ({', '.join(sorted(versions))}), whose definitions may differ; all were read")
     seen.models.update(row["model"] for row in done.collected.points if row.get("model"))
     return done

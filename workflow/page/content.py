@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,8 @@ from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
+IMPORTED = "imported"
+"""In `only` and `except`: any campaign whose rows come from result files of other tools."""
 FIELDS = {"slug", "title", "absent_title", "only", "except", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
 FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)
@@ -133,14 +136,15 @@ class Content:
             raise PageError(*problems)
         return cls(sections)
 
-    def of(self, campaign: str) -> Content:
-        """The sections that a campaign has: those of every campaign, those that name it, and none that excepts it."""
-        return Content(
-            {
-                language: [s for s in found if campaign in (s.only or (campaign,)) and campaign not in s.but]
-                for language, found in self.sections.items()
-            }
-        )
+    def of(self, campaign: str, imported: bool = False) -> Content:
+        """The sections that a campaign has: those of every campaign, those that name it (or that are for imported ones), and none that excepts it."""
+        names = {campaign, IMPORTED} if imported else {campaign}
+        return self.keeping(lambda s: bool(names & set(s.only or (campaign,))) and not names & set(s.but))
+
+    def keeping(self, wanted: Callable[[Section], bool]) -> Content:
+        """The sections of both languages that are wanted in each."""
+        slugs = set.intersection(*({section.slug for section in found if wanted(section)} for found in self.sections.values()))
+        return Content({language: [section for section in found if section.slug in slugs] for language, found in self.sections.items()})
 
     @property
     def slugs(self) -> list[str]:

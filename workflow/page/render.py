@@ -15,7 +15,7 @@ from workflow.derive.moved import Move
 from workflow.derive.values import Values
 from workflow.page import directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity
 from workflow.page.closes import ClosesError, Equation, holds, widen
-from workflow.page.content import Content, Section
+from workflow.page.content import IMPORTED, Content, Section
 from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
@@ -137,12 +137,16 @@ class Builder:
     """Builds the pages of one campaign. `problems` collects everything that is wrong; nothing is published unless it stays empty."""
 
     def __init__(self, sources: Sources, campaign: Campaign):
-        self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name)), campaign
+        imported = any(manifest.get("status") == IMPORTED for manifest in campaign.values.runs.values())
+        self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name, imported)), campaign
         self.problems: list[Problem] = []
         self._twins: dict[tuple[str, str], tuple[Markup, list[DocBlock]]] = {}
         """Title and blocks of each section as its report shows them, by slug and language."""
         self.data: dict[str, str] = {}
         """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
+        if imported:
+            # files of other tools support a few sections each; what they say nothing of is left out, not announced as absent
+            self.sources = replace(sources, content=self.sources.content.keeping(self._supported))
         content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
         plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
@@ -164,6 +168,10 @@ class Builder:
             )
             for language in LANGUAGES
         }  # fmt: skip
+
+    def _supported(self, section: Section) -> bool:
+        """Whether every fact that the section needs, or would state, is there."""
+        return not lacking((*section.title_tree, *section.tree), lookup := Lookup(self.campaign.values), self.campaign.name) and not absent(section.needs, lookup)
 
     # before anything is rendered
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable
 from statistics import fmean, stdev
 
 from workflow.derive.reefs.evidence import Evidence, by_file, has, place
@@ -30,6 +31,16 @@ def mixed_code(data: Evidence):
         yield "manifests, code", "; ".join(f"{code}: {', '.join(sorted(names)[:3])}" for code, names in sorted(codes.items())), len(codes)
 
 
+def mixed_versions(tools: Iterable[str]) -> dict[str, set[str]]:
+    """Tool -> its versions, of those that occur in several (`guidellm 0.5.3`, `guidellm 0.8.1`)."""
+    versions: dict[str, set[str]] = defaultdict(set)
+    for tool in tools:
+        name, _, last = tool.rpartition(" ")
+        if name and last[:1].isdigit():
+            versions[name].add(last)
+    return {name: found for name, found in versions.items() if len(found) > 1}
+
+
 @reef("R34-mixed-tools", BLOCKING)
 def mixed_tools(data: Evidence):
     """One file of this campaign was imported from two versions of one tool, whose definitions may differ.
@@ -37,12 +48,7 @@ def mixed_tools(data: Evidence):
     Import each version as a campaign of its own, or measure the older rows again.
     """
     for name, manifest in data.manifests.items():
-        versions: dict[str, set[str]] = defaultdict(set)
-        for tool in (manifest.get("import") or {}).get("tools", ()):
-            head, _, last = tool.rpartition(" ")
-            if head and last[:1].isdigit():
-                versions[head].add(last)
-        mixed = {tool: found for tool, found in versions.items() if len(found) > 1}
+        mixed = mixed_versions((manifest.get("import") or {}).get("tools", ()))
         if mixed:
             yield f"{name} manifest, import", "; ".join(f"{tool}: {', '.join(sorted(found))}" for tool, found in sorted(mixed.items())), len(mixed)
 
