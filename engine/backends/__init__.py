@@ -17,6 +17,8 @@ BACKENDS: dict[str, Callable[..., Backend] | str] = {
     "sglang": "engine.backends.sglang:SglangBackend",
     "vllm": "engine.backends.vllm:VllmBackend",
     "soundings": "engine.backends.soundings:SoundingsBackend",
+    "llamacpp": "engine.backends.llamacpp:LlamaCppBackend",
+    "openai": "engine.backends.openai:OpenAIBackend",
 }
 """Name in campaign.yaml -> the class, or where it is."""
 

@@ -91,8 +91,10 @@ class Load:
         return perf_counter() - self.start
 
     async def within(self, timeout_s: float, max_concurrency: int) -> None:
-        headers = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity", **dict(self.endpoint.headers)}
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=max_concurrency)
+        # a connection a request: a server that closes after an answer (llama.cpp does) races with the next request on a kept one
+        common = {"content-type": "application/json", "accept": "text/event-stream", "accept-encoding": "identity", "connection": "close"}
+        headers = {**common, **dict(self.endpoint.headers)}
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=0)
         timeout = httpx2.Timeout(None, connect=CONNECT_LIMIT_S)
         async with httpx2.AsyncClient(base_url=self.endpoint.url, headers=headers, limits=limits, timeout=timeout, trust_env=False) as client:
             self.start, cpu = perf_counter(), time.process_time()

@@ -27,6 +27,8 @@ class Reply:
     said: Sequence[Say]
     status: int = 200
     kind: str = "text/event-stream"
+    last: bool = False
+    """Close the connection behind the answer, without having said so in its headers."""
 
 
 Script = Callable[[dict, "Loopback"], Reply]
@@ -117,4 +119,4 @@ class Loopback:
                 return False
         writer.write(b"0\r\n\r\n")
         await writer.drain()
-        return True
+        return not reply.last

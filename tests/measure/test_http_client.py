@@ -115,6 +115,14 @@ def test_a_cut_connection_fails_one_request_and_no_other():
     assert "connection" in reasons[1]
 
 
+def test_a_server_that_closes_behind_every_answer_loses_no_request():
+    """A kept connection would be reused before the news of its end has arrived."""
+    with Loopback({"/v1/completions": lambda body, server: Reply([Say(chunk("a", "stop") + used(1) + END)], last=True)}) as server:
+        answer = run_load(Endpoint(server.url), OpenAICompletions(), requests(40), 4, 20.0)
+        assert len(server.bodies) == 40
+    assert {record["finish_reason"] for record in answer["requests"]} == {"stop"}
+
+
 def test_a_server_that_is_gone_is_a_crash():
     with Loopback({}) as server:
         gone = server.url
