@@ -119,7 +119,15 @@ def best_concurrency(read):
 @fact("imported.served", kind="count")
 def served(read):
     """rows with an output throughput"""
-    return sum(int(known(each, "output_throughput").sum()) for each in good(read))
+    found = counted(read, "output_throughput")
+    if not found:
+        raise Missing("no imported row has an output throughput")
+    return found
+
+
+def counted(read, column: str) -> int:
+    """Rows that have a column; their cells are the source."""
+    return sum(len(each.where_true(keep).read(column)) for each in good(read) if (keep := known(each, column)).any())
 
 
 @fact("imported.lowest.output_throughput", kind="rate", unit="token/s")
@@ -152,7 +160,7 @@ def accept(read, which):
 @fact("imported.accept.rows", kind="count")
 def accept_rows(read):
     """rows with an accept length"""
-    found = sum(int(known(each, "accept_length").sum()) for each in good(read))
+    found = counted(read, "accept_length")
     if not found:
         raise Missing("no imported row has accept_length")
     return found
@@ -161,7 +169,8 @@ def accept_rows(read):
 @fact("imported.accept.pooled_rows", kind="count")
 def pooled(read):
     """rows whose accept length was counted over the run itself"""
-    accept_rows(read)
+    if not counted(read, "accept_length"):
+        raise Missing("no imported row has accept_length")
     total = 0
     for each in good(read):
         if "accept_scope" in each.table.columns:
