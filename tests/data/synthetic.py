@@ -127,6 +127,13 @@ class Cell:
         return known[:-1] if self.mode == "eager" else known
 
 
+def machine_of(seed: int, run_id: str) -> dict[str, float]:
+    """What a quiet machine records beside a cell: the load of one engine, nothing stolen, a probe that hardly moves."""
+    rng = rng_of(seed, "machine", run_id)
+    probes = {f"probe_{kind}_{side}_ms": round(5.0 * float(np.exp(rng.normal(0, 0.01))), 4) for kind in ("copy", "compute") for side in ("before", "after")}
+    return {**probes, "steal_share": 0.0, "load_average": round(1.05 + 0.1 * float(rng.random()), 2), "measured_again": 0}
+
+
 def rng_of(*parts) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:8], "big"))
 
@@ -335,6 +342,7 @@ class Campaign:
             "note": "",
             "boot_s": physics.boot_s,
             "effective_max_running_requests": 48,
+            **machine_of(self.plan.seed, run_id),
             "duration_s": seconds,
             "completed": len(requests),
             "failed": 0,
@@ -583,6 +591,9 @@ class Campaign:
                 "os": "synthetic",
                 "load_average_start": [0.1, 0.1, 0.1],
                 "load_average_end": [0.4, 0.2, 0.1],
+                "pinned_cpu": 0,
+                "steal_share": 0.001,
+                "other_share": 0.004,
             },
             "threads": 1,
             "seeds": {"base": self.plan.seed},

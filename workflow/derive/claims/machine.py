@@ -1,0 +1,17 @@
+"""The machine that measured."""
+
+from workflow.derive.registry import claim
+from workflow.derive.sample import least
+
+BOUNDS = {"machine.load_beyond": "machine.load", "machine.taken": "machine.taken", "machine.probe_spread": "machine.steady"}
+"""Fact -> the bound it has to stay below."""
+
+
+@claim("machine.quiet", kind="bound", measure="share of the bound")
+def quiet(read):
+    """Beside the measurement the machine was idle: load, time taken by others and drift of its speed each stay below the bound."""
+    read.cite("machine.watched", "run.load_average")
+    margin = least([1 - (read.exact(key) / read.threshold(bound)).to("") for key, bound in BOUNDS.items()])
+    if margin.value > 0 and read.exact("machine.unwatched").value:
+        read.unresolved("a command's rows do not say how busy the machine was")
+    return margin
