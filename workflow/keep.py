@@ -7,17 +7,16 @@ keeps the previous content under `workflow/build/previous/NAME`, then renames th
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 from pathlib import Path
 
+from workflow.derive.output import OutputError, write_together
 from workflow.derive.schema import SchemaError, validate_csv, validate_manifest
 from workflow.plan import BUILD
 
 
 def keep(files: list[Path], into: Path, previous: Path) -> list[Path]:
-    """Validate, back up, rename. Returns the published paths; raises SchemaError before anything is touched."""
+    """Validate, back up, rename. Returns the published paths; raises SchemaError or OutputError before anything is touched."""
     for file in files:
         if file.name.endswith(".manifest.json"):
             manifest = validate_manifest(file, file.with_name(file.name.removesuffix(".manifest.json") + ".csv"))
@@ -25,21 +24,11 @@ def keep(files: list[Path], into: Path, previous: Path) -> list[Path]:
                 raise SchemaError(f"{file}: campaign: {manifest['campaign']!r}; expected {into.name!r}, the campaign it is published into")
         else:
             validate_csv(file)
-    into.mkdir(parents=True, exist_ok=True)
-    beside = []
-    for file in files:
-        part = into / f".{file.name}.part"
-        shutil.copyfile(file, part)
-        beside.append(part)
-    published = []
-    for file, part in zip(files, beside, strict=True):
-        target = into / file.name
-        if target.exists():
-            previous.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(target, previous / file.name)
-        os.replace(part, target)
-        published.append(target)
-    return published
+    published = {into / file.name: file.read_bytes() for file in files}
+    # the copies of the old rows first: a disk that is full for one of them must not leave rows of two measurements side by side
+    write_together({previous / target.name: target.read_bytes() for target in published if target.exists()})
+    write_together(published)
+    return list(published)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     try:
         published = keep(args.files, args.into, BUILD / "previous" / args.into.name)
-    except (SchemaError, OSError) as error:
+    except (SchemaError, OutputError, OSError) as error:
         print(f"keep: {error}; the published files are untouched", file=sys.stderr)
         return 2
     print(f"kept {len(published)} files in {args.into}")

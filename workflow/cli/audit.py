@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -11,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from workflow.cli import BadInput
 from workflow.derive.audit import against, report, tables
 from workflow.derive.audit.verdict import WRONG, Finding
+from workflow.derive.output import OutputError, write_together
 from workflow.derive.schema import SchemaError
 from workflow.plan import ROOT
 
@@ -51,9 +51,7 @@ def write_page(path: Path, published: tables.Published, findings: list[Finding])
         units={claim.id: claim.unit for claim in published.claims.values()},
         meanings={claim.id: claim.meaning for claim in published.claims.values()},
     )
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text, "utf8")
-        os.replace(part, path)
-    except OSError as error:
-        raise BadInput(f"--html {path}: {error.strerror}; expected a file in a folder that exists") from None
+        write_together({path: text})
+    except OutputError as error:
+        raise BadInput(f"--html {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 
 import yaml
 
@@ -42,11 +43,13 @@ def run(arguments: argparse.Namespace) -> int:
     text = model.read_text("utf8")
     measure = text[text.index("\nmeasure:") + 1 :]
     part = folder.with_name(f".{arguments.name}.part")
+    shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
     try:
         part.mkdir()
         (part / "campaign.yaml").write_text(yaml.safe_dump(head, allow_unicode=True, sort_keys=False) + measure, "utf8")
         os.replace(part, folder)
     except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
         raise BadInput(f"{part}: {error.strerror}") from None
     if arguments.json:
         print(json.dumps({"campaign": arguments.name, "file": f"{CAMPAIGNS / arguments.name}/campaign.yaml"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -10,21 +11,32 @@ class OutputError(ValueError):
     """A place that cannot be written; the message names it and what would be right."""
 
 
-def write_together(texts: dict[Path, str]) -> None:
+def write_together(contents: Mapping[Path, str | bytes]) -> None:
     """Write each file beside its place first and rename when all are written. Raises OutputError, leaving the old files."""
     parts: dict[Path, Path] = {}
+    place: Path | None = None
     try:
-        for path, text in texts.items():
+        for path, content in contents.items():
+            place = path
             path.parent.mkdir(parents=True, exist_ok=True)
             if path.is_dir():
                 raise OutputError(f"{path}: is a folder; expected a file or nothing there")
             parts[path] = path.with_name(f".{path.name}.part")
-            parts[path].write_text(text, "utf8")
+            parts[path].write_bytes(content.encode("utf8") if isinstance(content, str) else content)
         for path, part in parts.items():
+            place = path
             os.replace(part, path)
     except OSError as error:
-        place = error.filename or next(iter(texts))
-        raise OutputError(f"{place}: cannot be written: {error.strerror}; name a folder that can be") from None
+        # a write that fails half-way (a full disk) knows no file name
+        raise OutputError(f"{error.filename or place}: cannot be written: {error.strerror}; name a folder that can be") from None
     finally:
         for part in parts.values():
-            part.unlink(missing_ok=True)
+            discard(part)
+
+
+def discard(part: Path) -> None:
+    """Remove what was written beside, if it is there and can be."""
+    try:
+        part.unlink(missing_ok=True)
+    except OSError:
+        return  # a folder that became read-only keeps it; the next run writes over it

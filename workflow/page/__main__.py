@@ -86,7 +86,7 @@ def main(argv: list[str] | None = None) -> int:
             print(f"error: {error}", file=sys.stderr)
             return 2
         except OSError as error:
-            print(f"error: {error.filename}: cannot be written: {error.strerror}", file=sys.stderr)
+            print(f"error: {error.filename or options.site}: cannot be written: {error.strerror}", file=sys.stderr)
             return 2
         print(
             f"{options.site}: {len(result.files)} files, {sum(map(len, result.files.values())) / 1e6:.1f} MB, {time.perf_counter() - start:.1f} s"

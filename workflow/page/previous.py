@@ -7,11 +7,11 @@ shows now, if they are others than the new ones; else the copy that was kept whe
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from workflow.derive.output import write_together
 from workflow.derive.values import Values
 from workflow.page.inert import inert_json
 
@@ -42,11 +42,7 @@ def find(name: str, wanted: str, shown: Path, build: Path, root: Path) -> Publis
 def keep(name: str, shown: Path, new: bytes, build: Path) -> None:
     """Before the site is given other values: keep those it shows."""
     if shown.is_file() and (old := shown.read_bytes()) != new:
-        target = kept(build, name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_suffix(".part")
-        part.write_bytes(old)
-        os.replace(part, target)
+        write_together({kept(build, name): old})
 
 
 def _named(name: str, root: Path) -> Published | None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from workflow.derive.output import OutputError
 from workflow.publish.bundle import PublishError, write_bundle
 from workflow.publish.pages import push_site
 
@@ -25,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         if options.remote:
             pushed = push_site(options.site, options.remote, options.branch, "Publish the site")
             print(f"{options.remote} {options.branch}: {'pushed' if pushed else 'has this site already'}")
-    except (PublishError, OSError) as error:
+    except (PublishError, OutputError, OSError) as error:
         print(f"publish: {error}", file=sys.stderr)
         return 2
     return 0

@@ -6,9 +6,10 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import tarfile
 from pathlib import Path
+
+from workflow.derive.output import write_together
 
 ARCHIVE = "soundings-site.tar.gz"
 CHECKSUMS = "SHA256SUMS"
@@ -70,16 +71,11 @@ def crate(files: dict[str, bytes], title: str, licence: str) -> str:
 
 
 def write_bundle(site: Path, out: Path, title: str, licence: str) -> list[Path]:
-    """Archive, checksums and metadata of a site, each written beside and renamed. Returns the paths."""
+    """Archive, checksums and metadata of a site, all of them or none. Returns the paths; raises OutputError."""
     files = site_content(site)
     packed = archive(files)
     metadata = crate(files, title, licence)
     listed = {ARCHIVE: packed, CRATE: metadata.encode(), **{f"site/{name}": content for name, content in files.items()}}
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, content in ((ARCHIVE, packed), (CRATE, metadata.encode()), (CHECKSUMS, checksums(listed).encode())):
-        part = out / f".{name}.part"
-        part.write_bytes(content)
-        os.replace(part, out / name)
-        written.append(out / name)
-    return written
+    written = {out / ARCHIVE: packed, out / CRATE: metadata.encode(), out / CHECKSUMS: checksums(listed).encode()}
+    write_together(written)
+    return list(written)
