@@ -49,6 +49,13 @@ class Machine:
         return hashlib.sha256(text.encode("utf8")).hexdigest()[:8]
 
 
+def node() -> str:
+    """Short hash of which machine this is, so that two of one kind can be told apart without naming either."""
+    identity = Path("/etc/machine-id")
+    known = identity.read_text("utf8", errors="replace").strip() if identity.is_file() else ""
+    return hashlib.sha256(f"{platform.node()}|{known}".encode()).hexdigest()[:8]
+
+
 def load_average() -> list[float]:
     return [round(value, 2) for value in os.getloadavg()]
 

@@ -12,15 +12,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.bench import cost_sweep, plans
+from engine.bench import cost_sweep, gather, plans
 from engine.bench.campaign import Campaign
-from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
+from engine.bench.cells import Block
+from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of, writable
 from engine.bench.compare import detectable_ratio
 from engine.bench.estimate import command_s, minutes
 from engine.bench.floor import achieved, measured_floor
+from engine.bench.part import Part
 from engine.bench.progress import Progress
 from engine.bench.stages import SWEEPS
 from engine.bench.verdicts import TIME
+from engine.config import ConfigError
 
 PROGRAM = "engine.sweep"
 
@@ -28,21 +31,46 @@ PROGRAM = "engine.sweep"
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     if args.sweep == "verify_cost":
+        if args.part or args.gather:
+            raise ConfigError("--part, --gather: verify_cost is timed in one process and has no parts")
         return verify_cost(campaign, args, argv)
-    blocks = plans.framed(plans.blocks_of(args.sweep, campaign.stage(args.sweep)))
+    found = plans.blocks_of(args.sweep, campaign.stage(args.sweep))
+    if args.gather:
+        return gathered(campaign, args, argv, found)
+    blocks = args.part.blocks(found) if args.part else plans.framed(found)
     if args.dry_run:
         dry_run(f"{PROGRAM} --sweep {args.sweep}", campaign, blocks, args.json)
         return 0
     with Progress(f"sweep {args.sweep} of campaign {campaign.name}", command_s(blocks), args.log, args.quiet) as progress:
-        run = Run.start(campaign, args.sweep, argv, args, progress)
+        run = Run.start(campaign, args.sweep, argv, args, progress, (args.part.name, args.part.first) if args.part else ("", 0))
         section = declare(run, args.out)
         run.session.run(blocks)
-        resolved(run, section)
-        tables = tables_of(run.session, f"sweep_{args.sweep}", args.sweep)
-        if args.sweep == "window":
-            tables["trace.csv"] = ("trace", run.session.rows.trace)
-        files = run.publish(args.out, tables, {f"sweep_{args.sweep}.csv": {"detectable": section}})
-        closing(run, files, args.json)
+        if args.part:
+            closing(run, [gather.write_part(run, args.part, args.out, section)], args.json)
+            return 0
+        publish(run, section, args)
+    return 0
+
+
+def publish(run: Run, section: dict, args: argparse.Namespace, instead: dict | None = None) -> None:
+    """The files of a sweep whose blocks are all there."""
+    resolved(run, section)
+    tables = tables_of(run.session, f"sweep_{args.sweep}", args.sweep)
+    if args.sweep == "window":
+        tables["trace.csv"] = ("trace", run.session.rows.trace)
+    files = run.publish(args.out, tables, {f"sweep_{args.sweep}.csv": {"detectable": section}}, instead)
+    closing(run, files, args.json)
+
+
+def gathered(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], blocks: Sequence[Block]) -> int:
+    """The files of a sweep from the parts that other jobs measured; nothing is measured here."""
+    campaign = campaign.at(args.sweep)
+    parts = gather.read_parts(args.gather, campaign, args.sweep)
+    writable(args.out)
+    with Progress(f"parts of sweep {args.sweep} of campaign {campaign.name}", 0.0, args.log, args.quiet) as progress:
+        progress.begin()
+        run = gather.gather(campaign, args.sweep, blocks, parts, argv, progress)
+        publish(run, parts[0].head["detectable"], args, gather.about(parts))
     return 0
 
 
@@ -104,6 +132,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="window: block size by content; isl, osl: input and output length; concurrency: requests in flight; content: acceptance by text;"
         " acceptance: by temperature and rounds; batch: step latency by positions; verify_cost: the target's forward by window width",
     )
+    parts = parser.add_mutually_exclusive_group()
+    parts.add_argument("--part", type=Part.parse, metavar="K/N", help="measure every N-th block from the K-th on and write them as one part into OUT")
+    parts.add_argument("--gather", type=Path, nargs="+", metavar="FILE", help="write the files of the sweep from all of its parts, measure nothing")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

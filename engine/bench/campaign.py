@@ -41,6 +41,8 @@ class Campaign:
     """Stage -> threads, where they are not the campaign's."""
     probe_tolerance: float | None = None
     """A cell is measured again when a probe of the machine moved by more than this share; None: the measured A/A floor (engine.bench.floor)."""
+    hosts: str = "one"
+    """Machines that the parts of one sweep may come from: `one`, or `several` by the campaign's own word."""
 
     server: ServerConfig | None = None
     """What is measured instead of the embedded engine; `engine` then holds the settings that are turned into its flags."""
@@ -123,6 +125,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         own_threads=own_threads,
         probe_tolerance=measure.get("probe_tolerance"),
         server=server,
+        hosts=measure.get("hosts", "one"),
     )
 
 

@@ -153,12 +153,15 @@ class Run:
     load_start: list[float]
     ticks: Ticks | None
     children_s: float
-    machine_lock: IO[str]
-    """Held as long as this run lives."""
+    machine_lock: IO[str] | None
+    """Held as long as this run lives; None where nothing is measured."""
 
     @classmethod
-    def start(cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress) -> Run:
-        """Everything that can be wrong with the input is found here, before the first boot."""
+    def start(
+        cls, campaign: Campaign, stage: str, argv: Sequence[str], args: argparse.Namespace, progress: Progress, part: tuple[str, int] = ("", 0)
+    ) -> Run:
+        """Everything that can be wrong with the input is found here, before the first boot. `part`: its name and the number of its first cell."""
+        part_name, first = part
         campaign = campaign.at(stage)
         writable(args.out)
         subject = Subject.of(campaign)
@@ -171,7 +174,7 @@ class Run:
         cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu) if pinned else None
         leave_cpu(cpu)
         machine = Machine.read()
-        journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}.jsonl", args.resume)
+        journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}{part_name and '.'}{part_name}.jsonl", args.resume)
         session = Session(
             campaign,
             stage,
@@ -185,6 +188,7 @@ class Run:
             journal=journal,
             identity=digest([short(hashes), subject.weights, machine.host]),
             logs=args.out / "logs" / stage,
+            first=first,
         )
         progress.begin()
         if journal.resumed:
@@ -206,6 +210,13 @@ class Run:
             children_cpu_s(),
             machine_lock,
         )
+
+    @classmethod
+    def of_parts(
+        cls, campaign: Campaign, stage: str, argv: Sequence[str], session: Session, subject: Subject, hashes: dict[str, str], begun: datetime
+    ) -> Run:
+        """A run that measures nothing: its session has the rows that other jobs measured."""
+        return cls(campaign, stage, argv, session, hashes, None, subject, begun, load_average(), None, children_cpu_s(), None)
 
     def shares(self) -> tuple[float | None, float | None]:
         """(stolen by the hypervisor, used by other processes) of the pinned CPU's time so far."""
@@ -230,19 +241,43 @@ class Run:
     def tokenizer(self) -> Tokenizer:
         return self.subject.tokenizer
 
-    def publish(self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict]) -> list[Path]:
-        """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys."""
+    def publish(
+        self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict], instead: dict | None = None
+    ) -> list[Path]:
+        """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys.
+
+        `instead`: what every manifest says otherwise than this process knows.
+        """
         session = self.session
         if not any(rows for _, rows in tables.values()):
             raise ConfigError(f"no configuration of {self.stage} could be run, so nothing was written; the log says why")
         if session.rows.points and not any(point["status"] == "ok" for point in session.rows.points):
             reasons = Counter(f"{point['status']}: {point['note']}" for point in session.rows.points)
             raise ConfigError(f"no cell of {self.stage} finished, so nothing was written; {reasons.most_common(1)[0][0]}")
-        ended = datetime.now().astimezone()
+        common = self.about() | (instead or {})
+        if instead:
+            common["cost"]["total_s"] = instead["seconds"]
+        if self.campaign.temperature == 0 and session.rows.points:
+            common["lossless"] = lossless(session.rows.points, session.rows.requests)
+        files: dict[Path, bytes] = {}
+        for name, (kind, rows) in tables.items():
+            content = csvio.render(kind, rows, name)
+            csvio.parse(kind, content, name)
+            files[out / name] = content
+            about = {**common, "file": name, "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content), **extra.get(name, {})}
+            files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
+        csvio.publish(files)
+        session.journal.append({"kind": "done"})
+        session.journal.close()
+        return list(files)
+
+    def about(self) -> dict:
+        """What every manifest of this run says."""
+        session, ended = self.session, datetime.now().astimezone()
         steal, other = self.shares()
         commit, dirty = manifest.git_state()
         seconds = (ended - self.begun).total_seconds()
-        common = {
+        return {
             "schema": 1,
             "campaign": self.campaign.name,
             "command": command_line(self.argv),
@@ -264,19 +299,6 @@ class Run:
             **self.measured_on(),
             "cost": {**rounded(asdict(session.cost)), "total_s": round(seconds + session.before_s, 3)},
         }
-        if self.campaign.temperature == 0 and session.rows.points:
-            common["lossless"] = lossless(session.rows.points, session.rows.requests)
-        files: dict[Path, bytes] = {}
-        for name, (kind, rows) in tables.items():
-            content = csvio.render(kind, rows, name)
-            csvio.parse(kind, content, name)
-            files[out / name] = content
-            about = {**common, "file": name, "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content), **extra.get(name, {})}
-            files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
-        csvio.publish(files)
-        session.journal.append({"kind": "done"})
-        session.journal.close()
-        return list(files)
 
 
 def rounded(value):

@@ -91,6 +91,7 @@ class Session:
         journal: Journal | None = None,
         identity: str = "",
         logs: Path | None = None,
+        first: int = 0,
     ) -> None:
         self.campaign = campaign
         self.family = family
@@ -116,8 +117,10 @@ class Session:
         self.again = 0
         self.tolerance = campaign.probe_tolerance or FIRST_TOLERANCE
         spent = self.journal.spent()
-        self.number = 1 + max((record["number"] for record in spent if record["kind"] == "cell"), default=-1)
-        self.boots = 1 + max((record["number"] for record in spent if record["kind"] == "boot"), default=-1)
+        self.first = first
+        """Number of the first cell and of the first boot: above 0 in a part of a sweep."""
+        self.number = 1 + max((record["number"] for record in spent if record["kind"] == "cell"), default=first - 1)
+        self.boots = 1 + max((record["number"] for record in spent if record["kind"] == "boot"), default=first - 1)
         self.attempt = self.journal.attempts()
         self.settle(spent)
         self.before_s = sum(record["seconds"] for record in spent)
@@ -132,9 +135,9 @@ class Session:
             "model": model,
         }
 
-    def settle(self, spent: Sequence[dict]) -> None:
-        """Book what earlier processes of this command spent; what they lost is waste."""
-        kept = {(one["block"], one["attempt"]) for one in self.journal.earlier if one["kind"] == "closed"}
+    def settle(self, spent: Sequence[dict], journal: Journal | None = None) -> None:
+        """Book what earlier processes of this command (or of another, whose journal it is) spent; what they lost is waste."""
+        kept = {(one["block"], one["attempt"]) for one in (journal or self.journal).earlier if one["kind"] == "closed"}
         for record in spent:
             self.cost.add(record)
             if (record["block"], record["attempt"]) not in kept and not record.get("discarded"):
@@ -341,7 +344,7 @@ class Session:
 
     def measure(self, cell: Cell, block: Block, boot: Boot | EngineFailure) -> None:
         """One row of points, with its requests and steps; once more where the machine moved under it."""
-        tries = 2 if self.again < AGAIN_SHARE * (10 + self.number) else 1
+        tries = 2 if self.again < AGAIN_SHARE * (10 + self.number - self.first) else 1
         for left in reversed(range(tries)):
             if self.once(cell, block, boot, discarding=left > 0):
                 return
