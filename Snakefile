@@ -28,6 +28,7 @@ wildcard_constraints:
 
 
 include: "workflow/rules/site.smk"
+include: "workflow/rules/common.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/derive.smk"
 include: "workflow/rules/figures.smk"

@@ -5,6 +5,7 @@ Read by the Snakefile at parse time (also on cluster nodes), so: cheap, pure, no
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,16 @@ class Stage:
     rule: str
     command: str
     csvs: tuple[str, ...]
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether several jobs can measure it: sweeps of blocks, whose arms are compared inside a block."""
+        return self.command.startswith("engine.sweep") and self.name != "verify_cost"
+
+    @property
+    def gather(self) -> str:
+        """Rule that makes the stage's files of its parts."""
+        return f"gather_{self.name}"
 
     @property
     def files(self) -> list[str]:
@@ -68,13 +79,15 @@ class Plan:
     root: Path = ROOT
     preset: str | None = None
     """Preset that is measured; None: each campaign's own."""
+    parts: int = 1
+    """Jobs that measure one sweep."""
 
     @classmethod
     def from_config(cls, config: dict, root: Path = ROOT) -> "Plan":
         names = tuple(config["campaigns"])
         if config["lead"] not in names:
             raise PlanError(f"workflow/config.yaml: lead: {config['lead']!r} is not among campaigns: {', '.join(names)}")
-        plan = cls(names, config["lead"], root, config.get("preset"))
+        plan = cls(names, config["lead"], root, config.get("preset"), config.get("parts", 1))
         for name in names:
             plan.definition(name)
         return plan
@@ -113,6 +126,21 @@ class Plan:
         measure = self.definition(name)["measure"]
         preset, wanted = self.preset or measure.get("preset"), measure["stages"]
         return [stage for stage in STAGES if stage.name in wanted and preset in ((wanted[stage.name] or {}).get("presets") or (preset,))]
+
+    def parts_of(self, name: str, stage: Stage, asked: bool) -> list[str]:
+        """Part files that the files of a sweep are made of: those to come where it is `asked` for or was never measured, else those of its manifest.
+
+        Snakemake runs a rule again whose inputs are others than last time; so a changed `parts` alone must not change them.
+        """
+        if not stage.has_parts:
+            return []
+        folder, manifest = BUILD / "parts" / name, self.root / BUILD / "measured" / name / stage.files[1]
+        if asked or not manifest.is_file():
+            wanted = [f"{number}-of-{self.parts}" for number in range(1, self.parts + 1)] if self.parts > 1 else []
+        else:
+            wanted = [one["part"] for one in json.loads(manifest.read_bytes()).get("parts", ())]
+        files = [str(folder / f"{stage.name}.{part}.part.jsonl") for part in wanted]
+        return files if self.parts > 1 else [file for file in files if (self.root / file).is_file()]
 
     def listed(self, name: str) -> list[Stage]:
         """Every stage that a live campaign lists, whatever the preset."""

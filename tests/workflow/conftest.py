@@ -16,11 +16,12 @@ from tests.data.synthetic import write_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN = '''"""Stand-in for a measurement: copies the prepared rows of its stage (or spoils them, or dies)."""
-import argparse, pathlib, shutil, sys, time
+import argparse, json, pathlib, shutil, sys, time
 from workflow.plan import STAGES
 parser = argparse.ArgumentParser()
-for flag in ("--campaign", "--out", "--preset", "--log", "--sweep", "--journal", "--resume"):
+for flag in ("--campaign", "--out", "--preset", "--log", "--sweep", "--journal", "--resume", "--part"):
     parser.add_argument(flag)
+parser.add_argument("--gather", nargs="+")
 parser.add_argument("--report-only", action="store_true")
 args = parser.parse_args()
 here = pathlib.Path(__file__).resolve().parent.parent
@@ -32,13 +33,19 @@ if mood.startswith("takes"):
 out = pathlib.Path(args.out)
 out.mkdir(parents=True, exist_ok=True)
 stage = next(stage for stage in STAGES if stage.name == (args.sweep or {"kernel_facts": "kernels"}.get(pathlib.Path(__file__).stem, pathlib.Path(__file__).stem)))
-for file in stage.files:
+for number in [args.part] if args.part else []:
+    (out / f"{stage.name}.{number.replace('/', '-of-')}.part.jsonl").write_text(number)
+for file in [] if args.part else stage.files:
     shutil.copyfile(here / "prepared" / file, out / file)
+    if args.gather and file.endswith(".manifest.json"):
+        told = json.loads((out / file).read_text())
+        told["parts"] = [{"part": pathlib.Path(name).name.split(".")[1], "host": "h", "node": "n", "start": "", "end": ""} for name in args.gather]
+        (out / file).write_text(json.dumps(told))
     if mood == "spoils" and file.startswith("sweep"):
         with open(out / file, "a") as handle:
             handle.write("half a ro")
 with open(here / "measured.log", "a") as handle:
-    handle.write(stage.name + "\\n")
+    handle.write(stage.name + (args.part and ":" + args.part or args.gather and ":gathered" or "") + "\\n")
 '''
 
 

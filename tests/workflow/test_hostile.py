@@ -153,15 +153,18 @@ def test_git_runs_no_command_of_a_remote(tmp_path):
 
 
 # What a rule may paste into a shell command without quoting: names that the rule itself or the schemas restrict to letters, digits and dashes.
-PLAIN = {"rule", "wildcards.campaign", "config[preset]"}
+PLAIN = {"rule", "wildcards.campaign", "wildcards.part", "wildcards.of", "config[preset]"}
 
 
 def shells() -> list[tuple[str, str]]:
     """Shell command of each rule: the string literals after `shell:`."""
-    found = []
+    found: list[tuple[str, str]] = []
     for file in sorted((ROOT / "workflow/rules").glob("*.smk")):
-        for block in re.findall(r'shell:\n((?:\s+"[^\n]*"\n)+)', file.read_text("utf8")):
-            found.append((file.name, "".join(re.findall(r'"([^\n]*)"', block))))
+        text = file.read_text("utf8")
+        for name, value in re.findall(r'^([A-Z_]+) = (".*")$', (ROOT / "workflow/rules/common.smk").read_text("utf8"), re.MULTILINE):
+            text = re.sub(rf"(shell:\s+){name}$", lambda found, value=value: found[1] + value, text, flags=re.MULTILINE)
+        for block in re.findall(r'shell:\n((?:\s+"[^\n]*"\n)+)', text):
+            found.append((file.name, "".join(re.findall(r'"([^"\n]*)"', block))))
     return found
 
 

@@ -25,5 +25,17 @@ def test_the_rule_holds_nothing_that_anyone_would_edit():
     """Snakemake compares the unformatted shell text and the params; a flag in either would measure again when it changes."""
     measuring = RULES.read_text("utf8").split("keep_{stage.name}")[0]
     assert "params:" not in measuring
-    flags = set(re.findall(r"--[a-z-]+", measuring.split("shell:")[1]))
-    assert flags == {"--campaign", "--preset", "--log"}
+    assert set(re.findall(r"shell:\s+(.*)", measuring)) == {"MEASURE", "MEASURE_PART"}
+    texts = dict(re.findall(r"^(MEASURE\w*) = (.*)", RULES.with_name("common.smk").read_text("utf8"), re.MULTILINE))
+    flags = {"--campaign", "--preset", "--log"}
+    assert set(re.findall(r"--[a-z-]+", texts["MEASURE"])) == flags
+    assert set(re.findall(r"--[a-z-]+", texts["MEASURE_PART"])) == flags | {"--part"}
+
+
+@pytest.mark.parametrize("stage", [stage for stage in STAGES if stage.has_parts], ids=lambda stage: stage.name)
+def test_parts_are_measured_apart_and_gathered_without_measuring(stage):
+    part = measure.command(stage.rule, "local", "quick", "a.log", "2/4")
+    assert part[part.index("--part") + 1] == "2/4" and part[part.index("--out") + 1] == "workflow/build/parts/local"
+    gathered = measure.command(stage.gather, "local", "quick", "a.log", parts=["a", "b"])
+    assert gathered[-3:] == ["--gather", "a", "b"] and gathered[gathered.index("--out") + 1] == "workflow/build/measured/local"
+    assert "--resume" not in gathered and "--part" not in gathered

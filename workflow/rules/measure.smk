@@ -8,29 +8,50 @@ rule measure:
         [PLAN.kept(name) for name in PLAN.live],
 
 
+# With `parts` above one, several jobs measure a sweep (`sweep_isl`, some of its blocks each), and one that measures nothing gathers them.
+
 for stage in STAGES:
+    IN_PARTS = PLAN.parts > 1 and stage.has_parts
+
+    if IN_PARTS:
+
+        rule:
+            name:
+                stage.rule
+            output:
+                f"workflow/build/parts/{{campaign}}/{stage.name}.{{part}}-of-{{of}}.part.jsonl",
+            wildcard_constraints:
+                campaign=PLAN.live_pattern,
+                part=r"\d+",
+                of=r"\d+",
+            log:
+                f"workflow/build/logs/{{campaign}}/{stage.rule}.{{part}}-of-{{of}}.log",
+            threads: ALONE
+            resources:
+                bench=1,
+                mem_mb=6000,
+                runtime=60,
+            shell:
+                MEASURE_PART
 
     rule:
         name:
-            stage.rule
+            stage.gather if IN_PARTS else stage.rule
+        input:
+            parts_of(stage),
         output:
             expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
         wildcard_constraints:
             campaign=PLAN.live_pattern,
         log:
-            f"workflow/build/logs/{{campaign}}/{stage.rule}.log",
-        # In the order of STAGES: the search is first, since its A/A pairs say what the others can resolve and its winner is gated.
-        # A priority, no input: a measurement may not fire because another was repeated.
-        priority: len(STAGES) - STAGES.index(stage),
-        # Every core, so that no other job runs beside a measurement; the engine itself pins one.
-        threads: lambda wildcards: workflow.cores or 1
+            f"workflow/build/logs/{{campaign}}/{stage.gather if IN_PARTS else stage.rule}.log",
+        threads: 1 if IN_PARTS else ALONE
         resources:
-            bench=1,
+            bench=0 if IN_PARTS else 1,
             mem_mb=6000,
             runtime=60,
-        # This text and `params` are what Snakemake compares: flags belong into workflow/measure.py, where an edit fires nothing.
         shell:
-            "{PYTHON:q} -m workflow.measure {rule} --campaign {wildcards.campaign} --preset {config[preset]} --log {log:q}"
+            MEASURE
 
     rule:
         name:
