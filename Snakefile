@@ -27,8 +27,8 @@ wildcard_constraints:
     campaign="[a-z0-9][a-z0-9-]*",
 
 
-include: "workflow/rules/site.smk"
 include: "workflow/rules/common.smk"
+include: "workflow/rules/site.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/derive.smk"
 include: "workflow/rules/figures.smk"

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from workflow.at import root_of
 from workflow.plan import BUILD, CAMPAIGNS, STAGES
 
 RULES = [stage.rule for stage in STAGES] + [stage.gather for stage in STAGES if stage.has_parts]
@@ -22,7 +23,8 @@ def command(rule: str, campaign: str, preset: str, log: str, part: str = "", par
     `part`: K/N, where this job measures a part of the sweep. `parts`: the files to gather, where it measures nothing.
     """
     stage = next(stage for stage in STAGES if rule in (stage.rule, stage.gather))
-    out = BUILD / ("parts" if part else "measured") / campaign
+    # rows go where the log goes, which is where Snakemake looks for them; the definition is the checkout's
+    out = root_of(log) / BUILD / ("parts" if part else "measured") / campaign
     words = ["-m", *stage.command.split(), "--campaign", str(CAMPAIGNS / campaign / "campaign.yaml"), "--out", str(out), "--preset", preset, "--log", log]
     if rule == stage.gather:
         return [*words, "--gather", *parts]

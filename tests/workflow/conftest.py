@@ -64,8 +64,7 @@ class Copy:
         """Rules that a dry run would execute; the target rule itself is left out."""
         run = self.snakemake("-n", "site", *arguments)
         assert run.returncode == 0, run.stdout + run.stderr
-        lines = (run.stdout + run.stderr).splitlines()
-        return {line.removeprefix("rule ").rstrip(":") for line in lines if line.startswith("rule ")} - {"site"}
+        return set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE)) - {"site"}
 
     def build(self, *arguments: str) -> str:
         run = self.snakemake("site", *arguments)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -41,25 +42,25 @@ def test_a_measurement_has_its_node_to_itself():
 @pytest.mark.external
 @pytest.mark.skipif(bool(slurm.absent()) or not plugin("slurm"), reason=slurm.absent() or "no Slurm plugin; pip install '.[cluster]'")
 def test_slurm_measures_alone_and_publishes(tmp_path):
-    """Two sweeps through sbatch: both arrive, neither beside the other, each with every processor of the node."""
+    """Two sweeps in two parts each through sbatch: all arrive, no part beside another, each with every processor of the node."""
     (shared := tmp_path / "shared").mkdir()
     copy = copy_repository(shared)
     (copy.root / "mood").write_text("takes 3")
     wanted = [f"workflow/campaigns/local/sweep_{name}.csv" for name in ("isl", "window")]
     with slurm.cluster(tmp_path / "slurm") as environment:
         run = subprocess.run(
-            [sys.executable, "-m", "snakemake", "--workflow-profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks", "5", "--slurm-status-command", "squeue", *wanted],
+            [sys.executable, "-m", "snakemake", "--workflow-profile", "workflow/profiles/slurm", "--slurm-init-seconds-before-status-checks", "5", "--slurm-status-command", "squeue", *wanted, "--config", "parts=2"],
             cwd=copy.root, env={**environment, "PYTHONPATH": str(copy.root)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240,
         )  # fmt: skip
         assert run.returncode == 0, run.stdout + run.stderr
         told = subprocess.run(["scontrol", "-o", "show", "job"], env=environment, capture_output=True, text=True, timeout=60).stdout
-    assert sorted(copy.measured()) == ["isl", "window"] and all((copy.root / name).is_file() for name in wanted)
+    assert sorted(copy.measured()) == sorted(f"{name}:{part}" for name in ("isl", "window") for part in ("1/2", "2/2", "gathered")) and all((copy.root / name).is_file() for name in wanted)
     jobs = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.splitlines()]
-    assert len(jobs) == 4 and {job["JobState"] for job in jobs} == {"COMPLETED"}
-    alone = [job for job in jobs if job["OverSubscribe"] == "NO"]
-    assert len(alone) == 2 and all(int(job["NumCPUs"]) == os.cpu_count() for job in alone)
-    first, second = sorted(alone, key=lambda job: job["StartTime"])
-    assert first["EndTime"] <= second["StartTime"]
+    # two parts a sweep, each alone on its node, and a job a sweep that gathers them; what is cheap ran where snakemake was started
+    assert len(jobs) == 6 and {job["JobState"] for job in jobs} == {"COMPLETED"}
+    alone = sorted((job for job in jobs if job["OverSubscribe"] == "NO"), key=lambda job: job["StartTime"])
+    assert len(alone) == 4 and all(int(job["NumCPUs"]) == os.cpu_count() for job in alone)
+    assert all(before["EndTime"] <= after["StartTime"] for before, after in zip(alone, alone[1:], strict=False))
 
 
 @pytest.mark.external
@@ -73,3 +74,18 @@ def test_kubernetes_would_run_every_stage(tmp_path):
     assert run.returncode == 0, said
     for rule in ("sweep_isl", "keep_isl", "derive", "figures", "page"):
         assert f"rule {rule}:" in said
+
+
+@pytest.mark.external
+@pytest.mark.skipif(STORE is None or shutil.which("rsync") is None, reason="no folder in place of a bucket: snakemake-storage-plugin-fs and rsync")
+def test_nothing_is_shared_but_the_store(tmp_path):
+    """A real run in which every job finds what its rule declares and nothing else: rows, facts and page arrive in the store, none in the checkout."""
+    (tmp_path / "here").mkdir()
+    copy = copy_repository(tmp_path / "here")
+    store = tmp_path / "store"
+    shutil.copytree(copy.root, store)
+    nothing_shared = ("--default-storage-provider", "fs", "--default-storage-prefix", str(store), "--shared-fs-usage", "none")
+    copy.build(*nothing_shared, "--config", "parts=2")
+    assert {"isl:1/2", "isl:2/2", "isl:gathered"} <= set(copy.measured())
+    assert (store / "workflow/campaigns/local/sweep_isl.csv").is_file() and (store / "site/zh/index.html").is_file()
+    assert not (copy.root / "site").exists() and not (copy.campaign / "sweep_isl.csv").exists()

@@ -10,12 +10,13 @@ import pytest
 from workflow import measure
 from workflow.plan import STAGES
 
+LOG = "workflow/build/logs/local/a.log"
 RULES = Path(__file__).resolve().parents[2] / "workflow" / "rules" / "measure.smk"
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=lambda stage: stage.name)
 def test_every_rule_has_a_command(stage):
-    words = measure.command(stage.rule, "local", "quick", "a.log")
+    words = measure.command(stage.rule, "local", "quick", LOG)
     assert words[:2] == ["-m", stage.command.split()[0]]
     assert words[words.index("--resume") + 1] == "interrupted"
     assert words[words.index("--campaign") + 1] == "workflow/campaigns/local/campaign.yaml"
@@ -34,8 +35,8 @@ def test_the_rule_holds_nothing_that_anyone_would_edit():
 
 @pytest.mark.parametrize("stage", [stage for stage in STAGES if stage.has_parts], ids=lambda stage: stage.name)
 def test_parts_are_measured_apart_and_gathered_without_measuring(stage):
-    part = measure.command(stage.rule, "local", "quick", "a.log", "2/4")
+    part = measure.command(stage.rule, "local", "quick", LOG, "2/4")
     assert part[part.index("--part") + 1] == "2/4" and part[part.index("--out") + 1] == "workflow/build/parts/local"
-    gathered = measure.command(stage.gather, "local", "quick", "a.log", parts=["a", "b"])
+    gathered = measure.command(stage.gather, "local", "quick", LOG, parts=["a", "b"])
     assert gathered[-3:] == ["--gather", "a", "b"] and gathered[gathered.index("--out") + 1] == "workflow/build/measured/local"
     assert "--resume" not in gathered and "--part" not in gathered

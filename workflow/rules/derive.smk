@@ -3,6 +3,7 @@
 
 # What the engine's code is today, as data: a live campaign whose rows came from other code says so on its page.
 rule fingerprint:
+    localrule: True
     input:
         sources("engine/**/*.py", "kernels/**/*.py"),
     output:
@@ -13,16 +14,17 @@ rule fingerprint:
         mem_mb=500,
         runtime=5,
     shell:
-        "{PYTHON:q} -m engine.fingerprint --out {output:q} 2>&1 | tee {log:q}"
+        "{PYTHON:q} -m workflow.at {log:q} engine.fingerprint --out workflow/build/code.json 2>&1 | tee {log:q}"
 
 
 rule derive:
+    localrule: True
     input:
         measured=lambda wildcards: PLAN.kept(wildcards.campaign),
         proof=lambda wildcards: PLAN.proof(wildcards.campaign),
         definition="workflow/campaigns/{campaign}/campaign.yaml",
         engine=lambda wildcards: ["workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
-        code=sources("workflow/derive/**/*.py", "workflow/derive/*.yaml", "workflow/schemas/*.json"),
+        code=sources("workflow/derive/**/*.py", "workflow/derive/*.yaml", "workflow/schemas/*.json", *SHARED),
     output:
         "workflow/build/{campaign}/values.json",
         "workflow/build/{campaign}/claims.json",
@@ -32,7 +34,7 @@ rule derive:
         mem_mb=2000,
         runtime=10,
     params:
-        code=lambda wildcards, input: [f"--code={file}" for file in input.engine],
+        code=lambda wildcards: ["--code=workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
     shell:
-        "{PYTHON:q} -m workflow.derive --campaign workflow/campaigns/{wildcards.campaign} {params.code:q}"
+        "{PYTHON:q} -m workflow.at {log:q} workflow.derive --campaign workflow/campaigns/{wildcards.campaign} {params.code:q}"
         " --out workflow/build/{wildcards.campaign} 2>&1 | tee {log:q}"

@@ -2,9 +2,10 @@
 
 
 rule figures:
+    localrule: True
     input:
         values="workflow/build/{campaign}/values.json",
-        code=sources("workflow/figures/**/*.py"),
+        code=sources("workflow/figures/**/*.py", "workflow/derive/**/*.py", *SHARED),
     output:
         "workflow/build/{campaign}/figures/index.json",
     log:
@@ -13,5 +14,5 @@ rule figures:
         mem_mb=2000,
         runtime=10,
     shell:
-        "{PYTHON:q} -m workflow.figures --values {input.values:q}"
+        "{PYTHON:q} -m workflow.at {log:q} workflow.figures --values workflow/build/{wildcards.campaign}/values.json"
         " --out workflow/build/{wildcards.campaign}/figures 2>&1 | tee {log:q}"

@@ -4,6 +4,7 @@
 
 
 rule measure:
+    localrule: True
     input:
         [PLAN.kept(name) for name in PLAN.live],
 
@@ -56,16 +57,19 @@ for stage in STAGES:
     rule:
         name:
             f"keep_{stage.name}"
+        localrule: True
         input:
             expand("workflow/build/measured/{{campaign}}/{file}", file=stage.files),
         output:
             update(expand("workflow/campaigns/{{campaign}}/{file}", file=stage.files)),
         wildcard_constraints:
             campaign=PLAN.live_pattern,
+        params:
+            files=lambda wildcards, stage=stage: [f"workflow/build/measured/{wildcards.campaign}/{file}" for file in stage.files],
         log:
             f"workflow/build/logs/{{campaign}}/keep_{stage.name}.log",
         resources:
             mem_mb=1000,
             runtime=5,
         shell:
-            "{PYTHON:q} -m workflow.keep {input:q} --into workflow/campaigns/{wildcards.campaign} 2>&1 | tee {log:q}"
+            "{PYTHON:q} -m workflow.at {log:q} workflow.keep {params.files:q} --into workflow/campaigns/{wildcards.campaign} 2>&1 | tee {log:q}"

@@ -3,6 +3,7 @@
 
 
 rule check:
+    localrule: True
     input:
         site_files(PLAN),
     log:
@@ -17,6 +18,7 @@ rule check:
 
 
 rule publish:
+    localrule: True
     input:
         site_files(PLAN),
     output:

@@ -7,17 +7,20 @@ PAGE_FLAGS = [f"--campaign={name}" for name in PLAN.names] + [f"--lead={PLAN.lea
 
 
 rule site:
+    localrule: True
     input:
         [PLAN.kept(name) for name in PLAN.names],
         site_files(PLAN),
 
 
 rule page:
+    localrule: True
     input:
-        values=expand("workflow/build/{campaign}/values.json", campaign=PLAN.names),
+        values=expand("workflow/build/{campaign}/{file}", campaign=PLAN.names, file=["values.json", "claims.json"]),
         figures=expand("workflow/build/{campaign}/figures/index.json", campaign=PLAN.names),
         measured=[PLAN.kept(name) for name in PLAN.names],
-        code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "templates/**/*"),
+        code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "workflow/schemas/*.json", "templates/**/*", *SHARED),
+        campaigns=[f"workflow/campaigns/{name}/campaign.yaml" for name in PLAN.names],
         config="workflow/config.yaml",
     params:
         plan=PAGE_FLAGS,
@@ -29,4 +32,4 @@ rule page:
         mem_mb=2000,
         runtime=10,
     shell:
-        "{PYTHON:q} -m workflow.page --build workflow/build --site site {params.plan:q} 2>&1 | tee {log:q}"
+        "{PYTHON:q} -m workflow.at {log:q} workflow.page --build workflow/build --site site {params.plan:q} 2>&1 | tee {log:q}"
