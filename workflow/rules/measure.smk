@@ -27,6 +27,7 @@ for stage in STAGES:
                 of=r"\d+",
             log:
                 f"workflow/build/logs/{{campaign}}/{stage.rule}.{{part}}-of-{{of}}.log",
+            priority: len(STAGES) - STAGES.index(stage)
             threads: ALONE
             resources:
                 bench=1,
@@ -46,6 +47,9 @@ for stage in STAGES:
             campaign=PLAN.live_pattern,
         log:
             f"workflow/build/logs/{{campaign}}/{stage.gather if IN_PARTS else stage.rule}.log",
+        # In the order of STAGES: the search is first, since its A/A pairs say what the others can resolve and its winner is gated.
+        # A priority, no input: a measurement may not fire because another was repeated.
+        priority: len(STAGES) - STAGES.index(stage)
         threads: 1 if IN_PARTS else ALONE
         resources:
             bench=0 if IN_PARTS else 1,
