@@ -28,19 +28,17 @@ def token_rows(
     return rows
 
 
-def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, first_length: int) -> torch.Tensor:
+def attend(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, first_length: int, o: torch.Tensor) -> None:
     """Positions t = 0..W-1 over their first `first_length + t` tokens.
 
-    queries [W, Hkv, G, D], already scaled; keys, values [>= first_length + W - 1, Hkv, D]. Returns [W, Hkv, G, D].
+    queries [W, Hkv, G, D], already scaled; keys, values [>= first_length + W - 1, Hkv, D]; o [W, Hkv, G, D] is written.
     """
-    o = torch.empty_like(queries)
     keys = keys.permute(1, 2, 0)
     values = values.transpose(0, 1)
-    for t, (query, out) in enumerate(zip(queries.unbind(), o.unbind())):
-        length = first_length + t
-        scores = torch.bmm(query, keys.narrow(2, 0, length))
-        torch.bmm(torch.softmax(scores, dim=-1), values.narrow(1, 0, length), out=out)
-    return o
+    given = values.shape[1]
+    for length, query, out in zip(range(first_length, first_length + queries.shape[0]), queries.unbind(), o.unbind()):
+        seen, held = (keys, values) if length == given else (keys.narrow(2, 0, length), values.narrow(1, 0, length))
+        torch.bmm(torch.softmax(torch.bmm(query, seen), dim=-1), held, out=out)
 
 
 def decode_attention(
@@ -59,10 +57,9 @@ def decode_attention(
     check_paging("decode_attention", query_heads, k_cache, block_table, page_size)
     kv_heads = k_cache.shape[1]
     queries = (q * scale).view(batch, 1, kv_heads, query_heads // kv_heads, dim)
-    outputs = []
+    o = torch.empty_like(queries)
     for request, (pages, length) in enumerate(zip(block_table.tolist(), lengths.tolist())):
         check_length("decode_attention", request, length, block_table, page_size)
         keys, values = token_rows(k_cache, v_cache, pages, length, page_size)
-        outputs.append(attend(queries[request], keys, values, length))
-    o = outputs[0] if batch == 1 else torch.cat(outputs)
+        attend(queries[request], keys, values, length, o[request])
     return o.view(batch, query_heads, dim)

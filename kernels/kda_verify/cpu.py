@@ -7,10 +7,23 @@ can change the bits of a row. `tests/kernels/test_kda_bits.py` holds that on the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import torch
 
 from kernels.kda_decode.reference import check_state_rows
 from kernels.kda_verify.reference import CONTRACT
+
+BLOCK_BYTES = 3 << 18
+"""States that are walked together: what stays in a core's second-level cache over the four passes of a position."""
+
+Block = tuple[slice, torch.Tensor, torch.Tensor]
+"""Rows, their states before the window [n, K, V], and where the states after each position go [W, n, K, V]."""
+
+
+def requests_per_block(heads: int, keys: int, values: int) -> int:
+    """Requests whose states fit into `BLOCK_BYTES`."""
+    return max(1, BLOCK_BYTES // (4 * heads * keys * values))
 
 
 def advance(
@@ -19,31 +32,38 @@ def advance(
     v: torch.Tensor,
     g: torch.Tensor,
     beta: torch.Tensor,
-    before: torch.Tensor,
-    snapshots: torch.Tensor,
+    blocks: Iterable[Block],
     scale: float,
 ) -> torch.Tensor:
-    """Walk W positions from `before`, filling `snapshots`; returns o [W, R, 1, V].
+    """Walk W positions block by block, filling each block's snapshots; returns o [W, R, 1, V].
 
-    q, k, g [W, R, K], v [W, R, V], beta [W, R, 1] with R = batch x heads rows; before [R, K, V]; snapshots [W, R, K, V].
-    `before` may be snapshots[0] itself (a decode step in place).
+    q, k, g [W, R, K], v [W, R, V], beta [W, R, 1] with R = batch x heads rows. A block's states before the window may be
+    its first snapshot itself (a decode step in place); the iterator goes on once a block is done.
     """
     decay = g.exp()
     strong_key = k * beta
     # u = beta v - (exp(g) beta k)^T S reads the state before its decay: one pass less over S.
     reads = (strong_key * decay).unsqueeze(2)
     writes = (v * beta).unsqueeze(2)
-    window, rows, keys = k.shape
-    previous = before
-    steps = zip(reads.unbind(), writes.unbind(), decay.unsqueeze(3).unbind(), k.unsqueeze(3).unbind(), snapshots.unbind())
-    for read, write, kept, key, after in steps:
-        update = torch.baddbmm(write, read, previous, alpha=-1)
-        torch.mul(previous, kept, out=after)
-        after.baddbmm_(key, update)
-        previous = after
-    values = v.shape[2]
-    o = torch.bmm((q * scale).view(window * rows, 1, keys), snapshots.view(window * rows, keys, values))
-    return o.view(window, rows, 1, values)
+    decay, k, queries = decay.unsqueeze(3), k.unsqueeze(3), (q * scale).unsqueeze(2)
+    (window, rows, _, keys), values = queries.shape, v.shape[2]
+    o = None
+    for mine, previous, snapshots in blocks:
+        whole = previous.shape[0] == rows
+        inputs = (reads, writes, decay, k) if whole else tuple(x[:, mine] for x in (reads, writes, decay, k))
+        for read, write, kept, key, after in zip(*(x.unbind() for x in inputs), snapshots.unbind()):
+            update = torch.baddbmm(write, read, previous, alpha=-1)
+            torch.mul(previous, kept, out=after)
+            after.baddbmm_(key, update)
+            previous = after
+        if whole:
+            o = torch.bmm(queries.view(window * rows, 1, keys), snapshots.view(window * rows, keys, values)).view(window, rows, 1, values)
+            continue
+        if o is None:
+            o = torch.empty(window, rows, 1, values)
+        for query, states, out in zip(queries[:, mine].unbind(), snapshots.unbind(), o[:, mine].unbind()):
+            torch.bmm(query, states, out=out)
+    return torch.empty(window, rows, 1, values) if o is None else o
 
 
 def kda_verify(
@@ -64,12 +84,21 @@ def kda_verify(
     check_state_rows("kda_verify", state, batch, slots)
     if snapshots is None:
         snapshots = torch.empty(window, batch, heads, keys, values)
-    if slots is None:
-        before = state
-    elif batch == 1:
-        before = state[int(slots)]
-    else:
-        before = state.index_select(0, slots)
+    step = requests_per_block(heads, keys, values)
+
+    def blocks() -> Iterator[Block]:
+        for first in range(0, batch, step):
+            count = min(step, batch - first)
+            if slots is None:
+                before = state.narrow(0, first, count)
+            elif batch == 1:
+                before = state[int(slots)]
+            else:
+                before = state.index_select(0, slots.narrow(0, first, count))
+            rows = slice(first * heads, (first + count) * heads)
+            after = snapshots if count == batch else snapshots.narrow(1, first, count)
+            yield rows, before.reshape(-1, keys, values), after.view(window, count * heads, keys, values)
+
     rows = batch * heads
     o = advance(
         q.transpose(0, 1).reshape(window, rows, keys),
@@ -77,8 +106,7 @@ def kda_verify(
         v.transpose(0, 1).reshape(window, rows, values),
         g.transpose(0, 1).reshape(window, rows, keys),
         beta.transpose(0, 1).reshape(window, rows, 1),
-        before.reshape(rows, keys, values),
-        snapshots.view(window, rows, keys, values),
+        blocks(),
         scale,
     )
     return o.view(window, batch, heads, values).transpose(0, 1), snapshots

@@ -37,8 +37,11 @@ def short_conv_window(
         inputs.narrow(1, 3, window).copy_(x)
     row = inputs.stride(0)
     wide = inputs if inputs.dtype is torch.float32 else inputs.float()
-    taps = wide.as_strided((batch, window, 4, channels), (wide.stride(0), channels, channels, 1))
     # Products first, then a sum of four: each output adds the same four numbers in the same order.
-    y = torch.nn.functional.silu((taps * weight).sum(2), inplace=True)
+    if window == 1 and wide is not inputs:
+        products = wide.mul_(weight).unsqueeze(1)
+    else:
+        products = wide.as_strided((batch, window, 4, channels), (wide.stride(0), channels, channels, 1)) * weight
+    y = torch.nn.functional.silu(products.sum(2), inplace=True)
     windows = inputs.as_strided((window, batch, 3, channels), (channels, row, channels, 1), inputs.storage_offset() + channels)
     return y, windows

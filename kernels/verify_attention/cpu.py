@@ -25,10 +25,10 @@ def verify_attention(
     check_paging("verify_attention", query_heads, k_cache, block_table, page_size)
     kv_heads = k_cache.shape[1]
     queries = (q * scale).view(batch, window, kv_heads, query_heads // kv_heads, dim)
-    outputs = []
-    for request, (pages, length) in enumerate(zip(block_table.tolist(), lengths.tolist())):
+    o = torch.empty_like(queries)
+    requests = zip(block_table.tolist(), lengths.tolist(), queries.unbind(), o.unbind())
+    for request, (pages, length, mine, out) in enumerate(requests):
         check_length("verify_attention", request, length + window, block_table, page_size)
         keys, values = token_rows(k_cache, v_cache, pages, length + window, page_size)
-        outputs.append(attend(queries[request], keys, values, length + 1))
-    o = outputs[0] if batch == 1 else torch.cat(outputs)
+        attend(mine, keys, values, length + 1, out)
     return o.view(batch, window, query_heads, dim)

@@ -6,6 +6,7 @@ Greedy text with drafts equals greedy text without only because of this; closene
 import pytest
 import torch
 
+from kernels.kda_verify.cpu import requests_per_block
 from kernels.registry import load
 
 SCALE = 64**-0.5
@@ -48,6 +49,23 @@ def test_kda_decode_with_slots_equals_decode_alone(kda, rand):
         assert torch.equal(o, alone[i][0])
     o, _ = decode(q, k, v, g, beta, pool, scale=SCALE, slots=slots)
     assert torch.equal(o, torch.cat([a for a, _ in alone])) and torch.equal(pool, single)
+
+
+@pytest.mark.parametrize("consecutive", [True, False])
+def test_kda_in_blocks_of_requests_equals_requests_alone(kda, rand, consecutive):
+    decode, verify = load("kda_decode", "cpu"), load("kda_verify", "cpu")
+    count = 2 * requests_per_block(4, 64, 64) + 3
+    inputs = kda(count, 2)
+    first = [x[:, 0] for x in inputs]
+    pool = rand(count + 2, 4, 64, 64)
+    slots = torch.arange(1, count + 1) if consecutive else torch.randperm(count + 2, generator=rand.generator)[:count]
+    alone = [decode(*(x[i : i + 1] for x in first), pool[slots[i]][None], scale=SCALE) for i in range(count)]
+    windows = [verify(*(x[i : i + 1] for x in inputs), pool[slots[i]][None], scale=SCALE) for i in range(count)]
+    o, snapshots = verify(*inputs, pool, scale=SCALE, slots=slots)
+    assert torch.equal(o, torch.cat([w for w, _ in windows])) and torch.equal(snapshots, torch.cat([states for _, states in windows], 1))
+    o, after = decode(*first, pool, scale=SCALE, slots=slots)
+    assert torch.equal(o, torch.cat([a for a, _ in alone]))
+    assert torch.equal(after, torch.cat([state for _, state in alone])) and torch.equal(pool[slots], after)
 
 
 @pytest.mark.parametrize("cuts", [(16, 48), (32,), (48, 64), (16, 32, 48, 64)])
