@@ -94,7 +94,10 @@ class Engine:
         pools = size_pools(config, costs)
         check_machine(pools, config)
         if memory:
-            memory.return_freed_memory()
+            if config.device_memory:
+                memory.return_freed_memory()
+            else:
+                memory.keep_freed_memory()
             warm_up(self)
             if config.device_memory:
                 memory.enforce(config.device_memory - costs.weights)

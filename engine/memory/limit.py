@@ -2,7 +2,8 @@
 
 The kernel refuses private writable memory beyond the limit, so whatever allocates (torch, oneDNN, Python) meets
 the same wall. The limit can only be lowered and holds for the whole process: it belongs into a child that serves one
-boot. glibc must return freed blocks at once (`return_freed_memory`), or the wall moves with what ran before.
+boot. glibc must return freed blocks at once (`return_freed_memory`), or the wall moves with what ran before. That costs a page fault
+for every 4 KiB of a large temporary, a third of a prefill's time; a boot without a budget has no wall and keeps what it has freed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import ctypes
 import re
 import resource
+from collections.abc import Callable
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 """glibc's mallopt keys."""
 MMAP_THRESHOLD = 1 << 16
-"""Blocks of at least this many bytes are mapped on their own and unmapped when freed."""
+"""Blocks of at least this many bytes are mapped on their own and unmapped when freed, under a budget."""
+KEPT_BYTES = 1 << 28
+"""Without a budget, blocks below this many bytes come from the heap, which keeps as much at its top."""
 FAILURES = ("can't allocate memory", "cannot allocate memory", "out of memory", "not enough memory", "bad_alloc", "could not create a memory")
 """How torch, the C++ library and oneDNN say it."""
 
@@ -52,12 +56,11 @@ class ProcessMemory:
 
     def return_freed_memory(self) -> None:
         """Ask glibc to keep no freed block; other C libraries do as they like."""
-        try:
-            mallopt = ctypes.CDLL(None).mallopt
-        except (AttributeError, OSError):
-            return
-        for key, value in ((M_MMAP_THRESHOLD, MMAP_THRESHOLD), (M_TRIM_THRESHOLD, MMAP_THRESHOLD), (M_ARENA_MAX, 1)):
-            mallopt(key, value)
+        _tune_malloc(MMAP_THRESHOLD)
+
+    def keep_freed_memory(self) -> None:
+        """Ask glibc to keep freed blocks for the next step's temporaries; other C libraries do as they like."""
+        _tune_malloc(KEPT_BYTES)
 
     def enforce(self, more_bytes: int) -> None:
         """From now on this process may take `more_bytes` beyond what it has."""
@@ -70,6 +73,7 @@ class ProcessMemory:
 
     def watch_peak(self) -> None:
         """Start to watch the resident peak; every page of the pools must have been touched."""
+        _c_function("malloc_trim")(0)
         try:
             with open("/proc/self/clear_refs", "w", encoding="ascii") as file:
                 file.write("5")
@@ -80,6 +84,20 @@ class ProcessMemory:
     def peak_bytes(self) -> int | None:
         """Largest transient use since `watch_peak`: activations; None where the system does not tell."""
         return None if self._base_rss is None else max(0, _status("VmHWM") - self._base_rss)
+
+
+def _tune_malloc(threshold: int) -> None:
+    mallopt = _c_function("mallopt")
+    for key, value in ((M_MMAP_THRESHOLD, threshold), (M_TRIM_THRESHOLD, threshold), (M_ARENA_MAX, 1)):
+        mallopt(key, value)
+
+
+def _c_function(name: str) -> Callable[..., int]:
+    """A function of the C library; one that does nothing where the library has none of that name."""
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError):
+        return lambda *values: 0
 
 
 def data_bytes() -> int:

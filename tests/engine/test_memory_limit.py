@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,6 +68,30 @@ def test_how_libraries_say_it():
 def test_the_step_of_a_search():
     assert search_step([100, 100, 100, 100, 101], 1000) == 0.01
     assert search_step([100, 140], 1000) == pytest.approx(0.08)
+
+
+@pytest.mark.parametrize("budget", [0, 32 * MB])
+def test_freed_memory_is_returned_only_where_a_wall_stands(tiny, importable, budget):
+    """Page faults of a prompt after the same prompt: none of its temporaries is new unless each was given back."""
+    prompt = "[4 + i % 50 for i in range(512)]"
+    script = f"""
+from pathlib import Path
+import resource
+from engine.config import EngineConfig, SamplingParams
+from engine.engine import Engine
+from engine.memory.limit import ProcessMemory
+from engine.types import Request
+config = EngineConfig(weights=Path({str(tiny)!r}), lane="plain", device_memory={budget}, mem_fraction_static=0.5, max_running_requests=2,
+                      max_total_num_tokens=1024, context_length=1024, radix_cache=False)
+engine = Engine(config, ProcessMemory())
+for name in "abc":
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    engine.generate([Request(name, tuple({prompt}), SamplingParams(max_tokens=1))])
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    faults = int(found.stdout.split()[-1])
+    assert faults > 1000 if budget else faults < 300
 
 
 class Wall:
