@@ -102,6 +102,9 @@ def main(argv: list[str] | None = None) -> int:
         report: dict = {"available_mem_bytes": free, "step": step}
         if args.search:
             load = hostile_requests(args.requests, args.isl, 8)
+            ok, why = serves(config, load, args.requests)
+            if not ok:
+                raise ConfigError(f"--mem-fraction-static {args.mem_fraction_static}: does not serve the load ({why}); a search begins where it does, name a lower one")
             found = [largest_fraction(config, load, args.requests, args.mem_fraction_static, 1.0, step) for _ in range(args.boots)]
             report |= {"boundaries": [fraction for fraction, _ in found], "tried": [tried for _, tried in found]}
     except ConfigError as fault:
