@@ -9,7 +9,8 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from engine.backends import known, server_config
+from engine import backends
+from engine.backends import server_config
 from engine.backends.server_config import ServerConfig
 from engine.bench import plans
 from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
@@ -109,7 +110,7 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         server = served(path, document["backend"], measure, settings)
         stages = {name: drafts_in(stage, measure["server"].get("drafts")) for name, stage in stages.items()}
     for name, stage in stages.items():
-        cross_check(path, name, stage)
+        cross_check(path, name, stage, backends.backend(document["backend"]))
         fits_pools(path, name, stage, engine)
     return Campaign(
         path=path,
@@ -131,10 +132,12 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
 
 def served(path: Path, backend: str, measure: dict, settings: dict) -> ServerConfig:
     """`measure.server`, with the settings of `measure.engine` as those of every boot."""
-    known(backend)
+    kind = backends.backend(backend)
     if "server" not in measure:
         raise ConfigError(f"{path}: measure.server: backend {backend} needs it: what to launch (model, tokenizer, flags) or the url of what runs")
     values = {name: value for name, value in measure["server"].items() if name != "drafts"}
+    if "threads" in kind.flags.knobs:
+        settings = {"threads": measure["threads"], **settings}
     return server_config.of_campaign({**values, "knobs": settings}, ROOT)
 
 
@@ -214,16 +217,24 @@ def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> Non
             )
 
 
-def cross_check(path: Path, name: str, stage: Stage) -> None:
+def settings_of(backend: object) -> set[str]:
+    """Names that a knob may have: our settings, and what a server has beyond them. One that a server lacks becomes a skipped row."""
+    flags = getattr(backend, "flags", None)
+    return {*EngineConfig.__dataclass_fields__, *((*flags.knobs, *flags.choices) if flags else ())}
+
+
+def cross_check(path: Path, name: str, stage: Stage, backend: object) -> None:
     """Rules over two keys, which a schema cannot say."""
     where = f"{path}: measure.stages.{name}"
+    if isinstance(stage, Gate | Kernels | VerifyCost) and hasattr(backend, "flags"):
+        raise ConfigError(f"{where}: this stage looks inside the embedded engine; a server has no such stage, so leave it out")
     if isinstance(stage, Concurrency | Batch) and max(stage.levels) > stage.num_prompts:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
         raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
     if isinstance(stage, Search):
         for knob, _ in stage.knobs.values if stage.knobs else ():
-            if knob not in EngineConfig.__dataclass_fields__:
+            if knob not in settings_of(backend):
                 raise ConfigError(f"{where}.knobs.values: the engine has no setting {knob!r}")
         memory = stage.memory
         if memory and not memory.step <= memory.anchor < 1:

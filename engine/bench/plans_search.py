@@ -73,12 +73,10 @@ def cache(stage: Cache) -> list[Block]:
 
 
 def knob_arms(stage: Knobs, search: Search) -> list[tuple[Arm, Arm, str]]:
-    """(base, changed, regime) of every knob this engine has: at the matched load, and where the knob can bind."""
+    """(base, changed, regime) of every knob: at the matched load, and where the knob can bind."""
     base = drafting(search.lane, search.block_size, "base")
     found = []
     for name, value in stage.values:
-        if not known(**{name: value}):
-            continue
         label = f"{name}={value}"
         found.append((base, base.with_knobs(label, **{name: value}), "matched"))
         tight = dict(dict(stage.binding).get(name, ()))

@@ -236,6 +236,9 @@ class Session:
         changes = dict(arm.knobs)
         if self.campaign.server is not None:
             mode = {} if arm.mode is None else {"mode": arm.mode}
+            if "device_memory" not in self.engine_class.flags.knobs:
+                # the budget of a server is its device
+                changes.pop("device_memory", None)
             return self.campaign.server.boot(arm.lane, arm.block_size, {**mode, **changes})
         unknown = [name for name in changes if name not in EngineConfig.__dataclass_fields__]
         if unknown:

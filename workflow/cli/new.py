@@ -14,8 +14,38 @@ from workflow.cli.archive import check_name
 from workflow.plan import CAMPAIGNS, ROOT
 
 HELP = "start a live campaign: a folder with its campaign.yaml"
-BACKENDS = ("embedded", "sglang", "vllm", "llamacpp", "openai")
+BACKENDS = ("embedded", "sglang", "vllm", "llamacpp", "openai", "soundings")
 LIKE = "local"
+OWN_STAGES = ("verify_cost", "kernels", "gate")
+"""Stages that look inside the embedded engine; no server has them."""
+SERVER = """\
+  # what to launch; words may hold {port}, {rank}, {nnodes}, {dist_init_addr}, {name} and {model}
+  server:
+    model: MODEL
+    # prompts are sent as ids of this file
+    tokenizer: MODEL/tokenizer.json
+    # flags of every boot; the settings under `engine` become flags by themselves
+    flags: []
+    # prefix: [docker, run, --rm, --name, "{name}", IMAGE]
+    # stop_command: [docker, stop, "{name}"]
+    # image_digest and weights_revision, where they cannot be read, belong to what a cell is
+    first_boot_s: 1800
+    later_boot_s: 600
+    silence_s: 300
+"""
+RUNNING = """\
+  server:
+    # of a server that runs already
+    url: http://127.0.0.1:8000
+    model: MODEL
+    tokenizer: MODEL/tokenizer.json
+"""
+OURS = """\
+  server:
+    tokenizer: engine/weights/tokenizer.json
+    bos_token_id: 1
+"""
+SECTIONS = {"openai": RUNNING, "soundings": OURS}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     }
     # the grids keep their comments, so the text from `measure:` on is copied rather than parsed and written again
     text = model.read_text("utf8")
-    measure = text[text.index("\nmeasure:") + 1 :]
+    measure = measured_by(arguments.backend, text[text.index("\nmeasure:") + 1 :])
     part = folder.with_name(f".{arguments.name}.part")
     shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
     try:
@@ -54,5 +84,31 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"campaign": arguments.name, "file": f"{CAMPAIGNS / arguments.name}/campaign.yaml"}))
         return 0
+    if "MODEL" in measure:
+        print(f"put the model's name in place of MODEL under measure.server of {CAMPAIGNS / arguments.name}/campaign.yaml")
     print(f"{CAMPAIGNS / arguments.name}/campaign.yaml; put {arguments.name} under `campaigns:` of workflow/config.yaml to measure it")
     return 0
+
+
+def measured_by(backend: str, measure: str) -> str:
+    """The `measure:` section for a backend: a server gets its own section and none of the stages that look inside an engine."""
+    if backend == "embedded":
+        return measure
+    head, mark, stages = measure.partition("  stages:\n")
+    return head + SECTIONS.get(backend, SERVER) + mark + "".join(kept(stages.splitlines(keepends=True)))
+
+
+def kept(lines: list[str]) -> list[str]:
+    """Lines of the stages without OWN_STAGES and the comments in front of them."""
+    found: list[str] = []
+    inside = False
+    for line in lines:
+        if line.startswith("    ") and line[4] not in " \n#":
+            inside = line.strip().partition(":")[0] in OWN_STAGES
+            while inside and found and found[-1].startswith("    #"):
+                found.pop()
+        elif line.startswith("    #"):
+            inside = False
+        if not inside:
+            found.append(line)
+    return found
