@@ -52,6 +52,8 @@ class ServerBackend:
         self.url = (config.url or "").rstrip("/")
         self.base: Counters = {}
         self.booted = False
+        self.device_check: str | None = None
+        """What was known of the device's memory before the boot; kept in the journal with the boot."""
 
     # what a server differs in
 
@@ -112,7 +114,7 @@ class ServerBackend:
             logged = self.read_log(lines)
             told = self.read_info()
             self.notes += [*logged.pop("notes", ()), *told.pop("notes", ())]
-            self.info = {**logged, **told, **self.identity(told).columns()}
+            self.info = {**logged, **told, **self.identity(told).columns(), "device_check": self.device_check}
             warm.up(self)
             self.settle()
         except EngineFailure as failure:
@@ -126,9 +128,7 @@ class ServerBackend:
         groups = left_over(self.logs.parent)
         if groups:
             raise EngineFailure("skipped", f"process groups {groups} of an earlier boot still run; their logs are in {self.logs.parent}", "left_over")
-        note = device_memory.wait_idle()
-        if note:
-            self.notes.append(note)
+        self.device_check = device_memory.wait_idle() or "idle"
         port = free_port(HOST)
         self.url = f"http://{HOST}:{port}"
         values = {"port": port, "dist_init_addr": f"{HOST}:{free_port(HOST)}", "name": f"soundings-{port}", "model": self.config.model}

@@ -34,9 +34,12 @@ def chunk_gaps_ms(records: Sequence[Mapping]) -> list[float]:
     return gaps
 
 
-def derived_ms(accept_length: float | None, mean_tpot_ms: float | None) -> float | None:
-    """A round commits `accept_length` tokens in one step. Holds where decoding dominates; stalls by prefills are in it."""
-    return None if accept_length is None or mean_tpot_ms is None else accept_length * mean_tpot_ms
+def derived_ms(per_round: float | None, mean_tpot_ms: float | None) -> float | None:
+    """A round brings `per_round` tokens (the accept length, less what the end of an answer cut off) in one step.
+
+    Holds where decoding dominates; stalls by prefills are in it.
+    """
+    return None if per_round is None or mean_tpot_ms is None else per_round * mean_tpot_ms
 
 
 def decide(chunks: Sequence[float], log: Sequence[float], derived: float | None) -> StepLatency:

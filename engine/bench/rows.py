@@ -231,7 +231,7 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         row["activation_peak_bytes"] = answer["activation_peak_bytes"]
     rounds = round_columns(done) or counted_rounds(answer.get("acceptance"), done)
     if "log_step_ms" in answer:
-        return {**row, **rounds, **served_columns(answer, done, rounds.get("accept_length"), row["mean_tpot_ms"], drafts)}
+        return {**row, **rounds, **served_columns(answer, done, rounds.get("emitted_per_round"), row["mean_tpot_ms"], drafts)}
     return {**row, **step_columns(steps), **decode_columns(steps), **rounds}
 
 

@@ -19,15 +19,16 @@ def drafting(record: dict) -> bool:
     return bool(record["accepted_histogram"]) or bool(record["rounds"] and record["accepted"] is not None)
 
 
-def served_columns(answer: dict, done: Sequence[dict], accept_length: float | None, tpot_ms: float | None, drafts: bool) -> Row:
+def served_columns(answer: dict, done: Sequence[dict], per_round: float | None, tpot_ms: float | None, drafts: bool) -> Row:
     """Decoding as a client of a server sees it: all tokens but the first of each answer, over the time in which any was awaited.
 
-    The step latency is read three ways (engine.backends.step_latency); a plain step commits one token, a drafting lane whose
-    acceptance is unknown has no derived step.
+    The step latency is read three ways (engine.backends.step_latency). `per_round` is what a round brought the user, so that
+    drafts which the end of an answer cut off do not lengthen the derived step; a plain step commits one token, and a drafting lane
+    whose rounds nobody counted has no derived step.
     """
     tokens = sum(max(0, osl_of(record) - 1) for record in done)
     wall_s = union_s([(record["first_token_s"], record["end_s"]) for record in done if osl_of(record) > 1])
-    per_round = accept_length if drafts else 1.0
+    per_round = per_round if drafts else 1.0
     found = step_latency.decide(step_latency.chunk_gaps_ms(done), answer["log_step_ms"], step_latency.derived_ms(per_round, tpot_ms))
     row: Row = {"decode_tokens": tokens, "step_ms": found.step_ms, "step_source": found.source, "note": found.warning}
     if not answer.get("arrivals_s"):

@@ -39,7 +39,6 @@ def test_a_sweep_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert (row["accept_length"] is None) == (row["lane"] == "plain")
         # what the engine's own step rows say is unknown from outside, not zero
         assert row["kv_usage_max"] is None is row["steps"]
-        assert "not checked: no nvidia-smi" in row["note"]
     manifest = json.loads((out / "sweep_concurrency.manifest.json").read_text("utf8"))
     assert manifest["config"]["engine"]["server"]["missing"] == ["image_digest"]
     assert "model" not in manifest
