@@ -91,7 +91,7 @@ class Answer:
         return [self._chunk({"index": c.index, "delta": delta, "logprobs": None, "finish_reason": None}) for c in self.choices]
 
     def _chunk(self, choice: dict) -> dict:
-        usage = {"usage": None} if self.call.include_usage else {}
+        usage = {"usage": self.usage() if self.call.continuous_usage else None} if self.call.include_usage else {}
         return {**self._head("chat.completion.chunk" if self.chat else "text_completion"), "choices": [choice], **usage}
 
     def chunk(self, choice: Choice, text: str, tokens: list[dict], reason: str | None) -> dict:

@@ -44,6 +44,8 @@ class Call:
     sampling: SamplingParams
     stream: bool
     include_usage: bool
+    continuous_usage: bool = False
+    """The counts so far with every chunk, vLLM's `continuous_usage_stats`."""
 
 
 Encode = Callable[[str], tuple[int, ...]]
@@ -181,11 +183,14 @@ def _call(body: dict[str, Any], prompts: tuple[tuple[int, ...], ...], max_tokens
         raise ApiError(fault, param=fault.split(" ", 1)[0])
     stream = _flag(body, "stream")
     options = body.get("stream_options") or {}
-    if not isinstance(options, dict) or set(options) - {"include_usage"}:
-        raise ApiError("stream_options may hold include_usage only", param="stream_options")
+    if not isinstance(options, dict) or set(options) - {"include_usage", "continuous_usage_stats"}:
+        raise ApiError("stream_options may hold include_usage and continuous_usage_stats only", param="stream_options")
     if options and not stream:
         raise ApiError("stream_options needs stream", param="stream_options")
-    return Call(prompts, sampling, stream, _flag(options, "include_usage"))
+    usage, continuous = _flag(options, "include_usage"), _flag(options, "continuous_usage_stats")
+    if continuous and not usage:
+        raise ApiError("stream_options.continuous_usage_stats needs include_usage", param="stream_options")
+    return Call(prompts, sampling, stream, usage, continuous)
 
 
 def _is_int(value: Any) -> bool:

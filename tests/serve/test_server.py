@@ -42,6 +42,15 @@ def test_a_stream_is_the_same_text(server):
     assert usage["choices"] == [] and usage["usage"]["completion_tokens"] == 24
 
 
+def test_the_counts_so_far_come_with_every_chunk_where_they_are_asked_for(server):
+    """Clients that measure ask for them: guidellm does, with every request."""
+    wanted = {"include_usage": True, "continuous_usage_stats": True}
+    events = server.events("/v1/completions", prompt=PROMPT, stream_options=wanted, **GREEDY)
+    counts = [event["usage"]["completion_tokens"] for event in events[:-1]]
+    assert counts == sorted(counts) and counts[0] >= 1 and counts[-1] == 24
+    assert len(set(counts)) > 3, "they grow while the answer does"
+
+
 def test_chat_whole_and_streamed(server):
     body = {"messages": [{"role": "user", "content": [{"type": "text", "text": "3 + 4 ="}]}], **GREEDY}
     status, answer = server.post("/v1/chat/completions", **body)
@@ -103,6 +112,8 @@ REFUSED = [
     ({"prompt": PROMPT, "seed": 2**70}, "seed"),
     ({"prompt": PROMPT, "stream": "yes"}, "stream"),
     ({"prompt": PROMPT, "stream_options": {"include_usage": True}}, "stream_options"),
+    ({"prompt": PROMPT, "stream": True, "stream_options": {"continuous_usage_stats": True}}, "stream_options"),
+    ({"prompt": PROMPT, "stream": True, "stream_options": {"include_usage": True, "wibble": True}}, "stream_options"),
     ({"prompt": PROMPT, "logprobs": 99}, "logprobs"),
     ({"prompt": 5}, "prompt"),
     ({"prompt": []}, "prompt"),
