@@ -129,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--sweep",
         required=True,
         choices=SWEEPS,
-        help="window: block size by content; isl, osl: input and output length; concurrency: requests in flight; content: acceptance by text;"
+        help="window: block size by content; isl, osl: input and output length; concurrency: requests in flight; rate: arrivals a second; content: acceptance by text;"
         " acceptance: by temperature and rounds; batch: step latency by positions; verify_cost: the target's forward by window width",
     )
     parts = parser.add_mutually_exclusive_group()

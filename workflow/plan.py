@@ -60,6 +60,7 @@ STAGES = (
     sweep("isl"),
     sweep("osl"),
     sweep("concurrency"),
+    sweep("rate"),
     sweep("content"),
     sweep("acceptance"),
     sweep("batch"),

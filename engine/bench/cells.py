@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from engine.bench.workloads import Workload
@@ -74,8 +73,8 @@ class Cell:
     repeat: int
     """Index of the prompt set."""
     in_boot_pass: int = 0
-    request_rate: float = math.inf
-    """Requests a second, Poisson; infinite: a closed loop of `max_concurrency`."""
+    request_rate: float | None = None
+    """Open loop: requests a second, Poisson; infinite: all at once. None: a closed loop of `max_concurrency`."""
     sampling: Sampling = Sampling()
     warmup: int | None = None
     """Requests of the warm-up, at most; None: as many as the cell keeps in flight."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from engine.bench.cells import Cell
 from engine.csvio import Row
 
@@ -11,7 +9,7 @@ from engine.csvio import Row
 def describe(cell: Cell) -> str:
     length = "natural" if cell.declared_isl is None else str(cell.isl)
     what = cell.workload.content if cell.workload.dataset == "heldout" else f"{cell.workload.dataset} {cell.workload.content}"
-    rate = "" if math.isinf(cell.request_rate) else f" at {cell.request_rate:g}/s"
+    rate = "" if cell.request_rate is None else f" at {cell.request_rate:g}/s"
     hot = f" T={cell.sampling.temperature:g}" if cell.sampling.temperature else ""
     return f"{cell.arm.label} {what} ISL {length} OSL {cell.osl} x{cell.max_concurrency}{rate}{hot} repeat {cell.repeat}"
 

@@ -37,7 +37,8 @@ class CostModel:
         tokens = cell.workload.num_prompts * cell.osl / cell.max_concurrency
         busy = tokens / per_step * step_ms / 1000.0 + self.prefill_s(cell.workload.num_prompts, cell.isl)
         # an open loop lasts at least until its last request is due
-        return max(busy, cell.workload.num_prompts / cell.request_rate) + self.around_s
+        due = 0.0 if cell.request_rate is None else cell.workload.num_prompts / cell.request_rate
+        return max(busy, due) + self.around_s
 
     def prefill_s(self, prompts: int, isl: int) -> float:
         return prompts * isl / self.prefill_tokens_per_s

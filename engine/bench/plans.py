@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, drafting, in_mode
-from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Search, Stage, Window
+from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Rate, Search, Stage, Window
 from engine.bench.workloads import Workload
 from engine.config import LANES, MODES
 
@@ -159,6 +160,23 @@ def concurrency(stage: Concurrency) -> list[Block]:
     return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat))
 
 
+RATE_WARMUP = 32
+"""Requests of a warm-up before an open loop, whose cap is no number that is kept in flight."""
+
+
+def rate(stage: Rate) -> list[Block]:
+    """Per repeat: both lanes at every arrival rate, the same requests with the same gaps, stretched."""
+    arms = (PLAIN, drafting(stage.lane, stage.block_size))
+    workload = Workload("rate", "mixed", stage.num_prompts, stage.isl)
+
+    def cell(arm: Arm, place: int, repeat: int) -> Cell:
+        asked = stage.rates[place]
+        each = math.inf if asked == "inf" else asked
+        return Cell("rate", arm, workload, stage.isl, stage.osl, stage.num_prompts, repeat, request_rate=each, warmup=RATE_WARMUP)
+
+    return crossed(arms, range(len(stage.rates)), stage.repeats, cell)
+
+
 def search_cell(stage: Search, name: str, arm: Arm, repeat: int, in_boot_pass: int = 0) -> Cell:
     workload = Workload("search", "mixed", stage.num_prompts, stage.isl)
     return Cell(name, arm, workload, stage.isl, stage.osl, stage.max_concurrency, repeat, in_boot_pass)
@@ -227,6 +245,8 @@ def blocks_of(name: str, stage: Stage) -> list[Block]:
             return batch(stage)
         case Concurrency():
             return concurrency(stage)
+        case Rate():
+            return rate(stage)
         case Search():
             return [*search_aa(stage), *search_window(stage), *search_confirm(stage, drafting(stage.lane, stage.block_size))]
     raise ValueError(name)

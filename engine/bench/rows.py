@@ -185,7 +185,7 @@ def load_columns(cell: Cell, place: Place) -> Row:
         "osl": cell.osl,
         "num_prompts": cell.workload.num_prompts,
         "max_concurrency": cell.max_concurrency,
-        "request_rate": "inf" if math.isinf(cell.request_rate) else cell.request_rate,
+        "request_rate": "inf" if cell.request_rate is None or math.isinf(cell.request_rate) else cell.request_rate,
         "top_p": cell.sampling.top_p,
         "top_k": cell.sampling.top_k,
         "ignore_eos": "on" if cell.sampling.ignore_eos else "off",
@@ -295,7 +295,9 @@ def timetable_columns(done: Sequence[dict], arrivals: dict[str, float]) -> Row:
     if not due:
         return {}
     waits = [1000.0 * (record["queued_s"] - at) for record, at in due]
+    firsts = [1000.0 * (record["first_token_s"] - at) for record, at in due if record.get("first_token_s") is not None]
     return {
+        **metrics.summary("scheduled_ttft", firsts),
         "client_lag_ms": max(waits),
         "mean_client_queue_ms": fmean(waits),
         "mean_scheduled_latency_ms": fmean(1000.0 * (record["end_s"] - at) for record, at in due),

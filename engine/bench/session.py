@@ -377,7 +377,7 @@ class Session:
             record["warmup_s"] = self.warm_up(cell, boot)
             before, ticks = self.probe(boot), self.ticks()
             nonce = "" if boot.engine.flushes else run_id
-            due = None if math.isinf(cell.request_rate) else poisson(cell.request_rate, len(prompts), self.seed(cell))
+            due = None if cell.request_rate is None else poisson(cell.request_rate, len(prompts), self.seed(cell))
             orders = self.orders(cell, prompts, cell.osl, nonce)
             answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
             shares = self.shares(ticks)

@@ -56,6 +56,21 @@ class Concurrency:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """Arrivals on a timetable that waits for nobody: requests a second, Poisson, the same requests and gaps at every rate."""
+
+    lane: str = "dspark"
+    block_size: int = 3
+    rates: tuple[int | str, ...] = (5, 10, 20, "inf")
+    """Whole requests a second; inf: all at once."""
+    isl: int = 64
+    osl: int = 24
+    num_prompts: int = 100
+    """A p99 needs a hundred of them."""
+    repeats: int = 2
+
+
+@dataclass(frozen=True)
 class Osl:
     """Output length, one request at a time; end of text is ignored, so that every request has its length."""
 
@@ -297,13 +312,14 @@ class VerifyCost:
     inner: int = 3
 
 
-Stage = Window | Isl | Osl | Concurrency | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels
+Stage = Window | Isl | Osl | Concurrency | Rate | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels
 STAGES: dict[str, type[Stage]] = {
     "search": Search,
     "window": Window,
     "isl": Isl,
     "osl": Osl,
     "concurrency": Concurrency,
+    "rate": Rate,
     "content": Content,
     "acceptance": Acceptance,
     "batch": Batch,
@@ -311,7 +327,7 @@ STAGES: dict[str, type[Stage]] = {
     "gate": Gate,
     "kernels": Kernels,
 }
-SWEEPS = ("window", "isl", "osl", "concurrency", "content", "acceptance", "batch", "verify_cost")
+SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch", "verify_cost")
 PARTS: dict[str, type] = {
     "memory": Memory,
     "cache": Cache,
@@ -343,6 +359,7 @@ SMOKE: dict[str, Stage] = {
     "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
     "osl": Osl(ladder=(8, 16), isl=32, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
+    "rate": Rate(rates=(20, "inf"), isl=32, osl=8, num_prompts=4, repeats=1),
     "content": Content(contents=("arith", "code"), random_ids=False, isl=32, osl=12, num_prompts=1, histories=4, repeats=1),
     "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
     "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
@@ -371,6 +388,7 @@ FULL: dict[str, Stage] = {
     "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, repeats=4),
     "osl": Osl(ladder=(16, 32, 64, 128, 256, 512, 1024), num_prompts=3, repeats=3),
     "concurrency": Concurrency(repeats=4),
+    "rate": Rate(),
     "content": Content(repeats=3),
     "acceptance": Acceptance(),
     "batch": Batch(block_sizes=(1, 2, 3, 5, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),

@@ -19,10 +19,10 @@ from tests.measure.conftest import ROOT, SIZES
 from workflow.plan import Plan
 
 LOCAL = ROOT / "workflow/campaigns/local/campaign.yaml"
-ONLY_FULL = {"osl", "content", "acceptance", "batch"}
+ONLY_FULL = {"osl", "rate", "content", "acceptance", "batch"}
 
 
-def test_the_four_wide_sweeps_belong_to_full() -> None:
+def test_the_wide_sweeps_belong_to_full() -> None:
     quick, full = ({stage.name for stage in Plan(("local",), "local", preset=preset).stages("local")} for preset in ("quick", "full"))
     assert full - quick == ONLY_FULL and {"search", "window", "gate"} <= quick
     assert full >= set(SWEEPS), "an hour's campaign leaves no sweep out"

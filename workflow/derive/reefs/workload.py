@@ -10,6 +10,11 @@ from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
 UNIQUE = ("heldout", "random-ids", "histories", "fixed")
 
 
+def level_of(row) -> int:
+    """Requests that a closed loop keeps in flight; 0 in an open loop, whose cap is no target, and where none is named."""
+    return 0 if has(row, "mean_client_queue_ms") else int(row["max_concurrency"] or 0)
+
+
 @reef("R1-warm-cache", BLOCKING)
 def warm_cache(data: Evidence):
     """Prompts that were declared unique were served from the prefix cache.
@@ -93,7 +98,7 @@ def start_burst(data: Evidence):
     """
     bad = []
     for row in data.points:
-        level = int(row["max_concurrency"] or 0)
+        level = level_of(row)
         waits = [request["ttft_ms"] for request in sorted(data.requests_of(row), key=lambda one: one["queued_s"] or 0) if has(request, "ttft_ms")]
         if level < 4 or len(waits) < 2 * level:
             continue
@@ -112,7 +117,7 @@ def ramp(data: Evidence):
     """
     bad = []
     for row in data.points:
-        level = row["max_concurrency"] or 0
+        level = level_of(row)
         if level < 2 or not has(row, "concurrency"):
             continue
         if row["concurrency"] < 0.85 * level or (has(row, "plateau_share") and row["plateau_share"] < 0.7):
@@ -141,7 +146,7 @@ def few_waves(data: Evidence):
     """
     bad = [
         row for row in data.points
-        if has(row, "num_prompts", "max_concurrency") and 1 < row["max_concurrency"] <= row["num_prompts"] < 5 * row["max_concurrency"]
+        if has(row, "num_prompts") and 1 < level_of(row) <= row["num_prompts"] < 5 * level_of(row)
     ]
     for rows in by_file(bad):
         worst = min(rows, key=lambda row: row["num_prompts"] / row["max_concurrency"])
