@@ -137,6 +137,18 @@ def planned(stage: Search) -> dict[str, list[Block]]:
     }
 
 
+def boots_of(stage: Search) -> dict[str, int]:
+    """Stage -> boots behind each of its comparisons."""
+    parts = {name: part.repeats for name in PARTS if (part := getattr(stage, name)) and hasattr(part, "repeats")}
+    return {"window": stage.window_repeats, **parts, "confirm": stage.confirm_pairs}
+
+
+def worst_detectable(comparisons: Sequence[dict]) -> float | None:
+    """Ratio that every comparison of a stage could resolve; None where one of them knew no spread."""
+    found = [one["minimum_detectable"] for one in comparisons]
+    return max(found) if found and None not in found else None
+
+
 @dataclass
 class Searching:
     """One search while it runs: what it has decided so far."""
@@ -183,7 +195,7 @@ class Searching:
             self.session.tolerate(floor)
             say(f"cells are repeated when the machine's probe moves by more than {100 * self.session.tolerance:.1f} %")
         own = Spread.pooled([self.aa])
-        planned_ratio = {name: detectable_ratio(own, n) for name, n in (("window", self.stage.window_repeats), ("confirm", self.stage.confirm_pairs))}
+        planned_ratio = {name: detectable_ratio(own, n) for name, n in boots_of(self.stage).items() if name in self.kept}
         self.section["planned_detectable"] = {name: value for name, value in planned_ratio.items() if value is not None}
         for name, value in self.section["planned_detectable"].items():
             say(f"{name}: differences below {100 * (value - 1):.1f} % cannot be resolved with what is planned")
@@ -191,8 +203,8 @@ class Searching:
         if alarm:
             self.section["false_alarm"] = alarm.as_dict()
             say(
-                f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %:"
-                f" {alarm.pairs} pairs of boots make {alarm.independent} comparisons that share none)"
+                f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons, {100 * alarm.rate:.1f} %"
+                f" ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %, {alarm.interval}; {alarm.pairs} pairs of boots)"
             )
         return rows
 
@@ -253,6 +265,7 @@ class Searching:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
         family = [*self.verdicts, *([fresh] if fresh else [])]
         achieved = {"window": detectable_ratio(self.spread, self.stage.window_repeats), "confirm": fresh and fresh.comparison.minimum_detectable}
+        achieved |= {name: worst_detectable(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
         achieved = {name: value for name, value in achieved.items() if value is not None}
         for name, value in achieved.items():
             self.progress.say(f"{name}: differences from {100 * (value - 1):.1f} % could be resolved")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean
 
-from engine.bench.compare import Spread, compare
+from engine.bench.compare import CONFIDENCE, Spread, t_quantile
 
 Z95 = 1.959963984540054
 
@@ -34,6 +36,13 @@ def wilson(hits: float, n: int) -> tuple[float, float]:
     return max(0.0, min(share, middle - reach)), min(1.0, max(share, middle + reach))
 
 
+# Up to so many pairs every relabelling is tried; above, a fixed number is drawn, and the interval is resampled over the pairs.
+EXHAUSTIVE_PAIRS = 7
+DRAWS = 4000
+RESAMPLES, DRAWS_EACH = 400, 250
+BOOTSTRAP, INDEPENDENT = "bootstrap over pairs", "independent comparisons"
+
+
 @dataclass(frozen=True)
 class FalseAlarm:
     """Verdicts other than `not resolved` among comparisons of a configuration with itself."""
@@ -42,38 +51,59 @@ class FalseAlarm:
     """Recorded A/A pairs of boots that the comparisons are made of; the comparisons overlap."""
     comparisons: int
     independent: int
-    """Comparisons that share no pair: the n of the interval, far below `comparisons`."""
+    """Comparisons that share no pair, far fewer than `comparisons`."""
     alarms: int
     rate: float
     lo: float
     hi: float
+    """95 % interval. Few pairs: a score interval whose n is `independent`. More than that: the rate again over resampled pairs."""
+    interval: str
 
     def as_dict(self) -> dict:
         return asdict(self)
 
 
-def false_alarms(log_ratios: Sequence[float], sizes: Sequence[int]) -> FalseAlarm | None:
-    """Permute the labels inside recorded A/A pairs and judge every set of `sizes` pairs as a candidate would be judged.
+def is_alarm(chosen: Sequence[float], spread: Spread) -> bool:
+    """Whether these log ratios would be judged better or worse, as `compare` judges."""
+    return abs(fmean(chosen)) > t_quantile(0.5 + CONFIDENCE / 2, spread.df) * spread.sd / math.sqrt(len(chosen))
 
-    Swapping the labels of a pair flips the sign of its log ratio. A pattern and its mirror image give the same verdict up to
-    its name, so one of the two counts. Relabelling the same pairs adds no machine time, so the interval takes for its n only the
-    comparisons that the pairs can make without sharing one. None where there are fewer than two pairs.
-    """
-    n = len(log_ratios)
-    if n < 2:
-        return None
-    alarms = comparisons = 0
-    for signs in itertools.product((1.0, -1.0), repeat=n - 1):
+
+def every_relabelling(log_ratios: Sequence[float], sizes: Sequence[int]) -> Iterator[bool]:
+    """A pattern of labels and its mirror image give the same verdict up to its name, so one of the two counts."""
+    for signs in itertools.product((1.0, -1.0), repeat=len(log_ratios) - 1):
         signed = [value * sign for value, sign in zip(log_ratios, (1.0, *signs), strict=True)]
         spread = Spread.pooled([signed])
         for size in sizes:
-            if size > n:
-                continue
             for chosen in itertools.combinations(signed, size):
-                comparisons += 1
-                alarms += compare(chosen, spread).verdict != "not resolved"
-    if not comparisons:
+                yield is_alarm(chosen, spread)
+
+
+def drawn_relabellings(log_ratios: Sequence[float], sizes: Sequence[int], count: int, draw: random.Random) -> Iterator[bool]:
+    """`count` comparisons with labels and pairs at random, the sizes in turn."""
+    for number in range(count):
+        signed = [value if draw.random() < 0.5 else -value for value in log_ratios]
+        yield is_alarm(draw.sample(signed, sizes[number % len(sizes)]), Spread.pooled([signed]))
+
+
+def false_alarms(log_ratios: Sequence[float], sizes: Sequence[int]) -> FalseAlarm | None:
+    """Permute the labels inside recorded A/A pairs and judge sets of `sizes` pairs as a candidate would be judged.
+
+    Swapping the labels of a pair flips the sign of its log ratio. Relabelling the same pairs adds no machine time, so the interval
+    follows the pairs and not the comparisons. None where there are fewer than two pairs.
+    """
+    n = len(log_ratios)
+    sizes = sorted({size for size in sizes if size <= n})
+    if n < 2 or not sizes:
         return None
-    rate, independent = alarms / comparisons, n // min(size for size in sizes if size <= n)
-    lo, hi = wilson(rate * independent, independent)
-    return FalseAlarm(n, comparisons, independent, alarms, rate, lo, hi)
+    draw = random.Random(n)
+    few = n <= EXHAUSTIVE_PAIRS
+    found = list(every_relabelling(log_ratios, sizes) if few else drawn_relabellings(log_ratios, sizes, DRAWS, draw))
+    rate, independent = sum(found) / len(found), n // sizes[0]
+    if few:
+        lo, hi = wilson(rate * independent, independent)
+    else:
+        rates = sorted(
+            sum(drawn_relabellings(draw.choices(log_ratios, k=n), sizes, DRAWS_EACH, draw)) / DRAWS_EACH for _ in range(RESAMPLES)
+        )
+        lo, hi = min(rate, rates[round(0.025 * RESAMPLES)]), max(rate, rates[round(0.975 * RESAMPLES) - 1])
+    return FalseAlarm(n, len(found), independent, sum(found), rate, lo, hi, INDEPENDENT if few else BOOTSTRAP)

@@ -369,7 +369,7 @@ SMOKE: dict[str, Stage] = {
 }
 FULL: dict[str, Stage] = {
     "search": Search(
-        aa_pairs=6,
+        aa_pairs=16,
         window_repeats=4,
         confirm_pairs=6,
         mtp=True,
@@ -382,19 +382,20 @@ FULL: dict[str, Stage] = {
         curve=Curve(),
     ),
     "window": Window(
-        num_prompts=4, repeats=5, lanes=("dflash", "lookup"), modes=("eager", "graph", "fused"), mode_contents=("arith", "code"),
-        mode_block_sizes=(1, 2, 3, 5, 7), mode_repeats=3,
+        num_prompts=4, repeats=4, lanes=("dflash", "lookup"), modes=("eager", "graph", "fused"), mode_contents=("arith", "code"),
+        mode_block_sizes=(1, 3, 7), mode_repeats=3,
     ),
-    "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, repeats=4),
-    "osl": Osl(ladder=(16, 32, 64, 128, 256, 512, 1024), num_prompts=3, repeats=3),
+    "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, repeats=3),
+    "osl": Osl(ladder=(16, 32, 64, 128, 256, 512, 1024), repeats=3),
     "concurrency": Concurrency(repeats=4),
     "rate": Rate(),
     "content": Content(repeats=3),
     "acceptance": Acceptance(),
-    "batch": Batch(block_sizes=(1, 2, 3, 5, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),
+    "batch": Batch(block_sizes=(1, 3, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),
     "verify_cost": VerifyCost(
         models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16)
     ),
-    "gate": Gate(problems=200, sampled_problems=60, repeats=8, texts=16, text_repeats=8, control_problems=200, block_sizes=(3, 2), lanes=("mtp",), sampled_margin=0.05),
+    # the search's winner is judged as well
+    "gate": Gate(problems=200, sampled_problems=60, repeats=8, text_repeats=8, control_problems=200, lanes=("mtp",), sampled_margin=0.05),
     "kernels": Kernels(),
 }

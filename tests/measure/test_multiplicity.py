@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bench.multiplicity import false_alarms, holm, wilson
+from engine.bench.compare import Spread, compare
+from engine.bench.multiplicity import BOOTSTRAP, false_alarms, holm, is_alarm, wilson
+from engine.bench.stages import FULL
 
 
 def test_holm_on_a_known_family() -> None:
@@ -40,6 +42,31 @@ def test_relabelling_the_same_pairs_does_not_narrow_the_interval() -> None:
     four, five = (false_alarms([0.01, -0.02, 0.015, 0.005, -0.01][:n], (2,)) for n in (4, 5))
     assert five.comparisons > 3 * four.comparisons and four.independent == five.independent == 2
     assert four.hi - four.lo > 0.5 and five.hi - five.lo > 0.5
+
+
+def test_the_pairs_of_full_make_an_interval_that_says_something() -> None:
+    """Sixteen pairs: thousands of comparisons, and an interval of the pairs' own that neither touches certainty nor ignorance."""
+    search = FULL["search"]
+    draw = random.Random(1)
+    found = false_alarms([draw.gauss(0, 0.02) for _ in range(search.aa_pairs)], (search.window_repeats, search.confirm_pairs))
+    assert found.interval == BOOTSTRAP and found.comparisons >= 40
+    assert 0 <= found.lo <= found.rate <= found.hi and found.hi - found.lo < 0.15 and found.hi < 0.2
+    again = random.Random(1)
+    assert found == false_alarms([again.gauss(0, 0.02) for _ in range(search.aa_pairs)], (search.window_repeats, search.confirm_pairs))
+
+
+def test_a_comparison_of_few_pairs_is_judged_as_a_candidate_would_be() -> None:
+    draw = random.Random(2)
+    for _ in range(200):
+        chosen = [draw.gauss(0.01, 0.01) for _ in range(3)]
+        spread = Spread.pooled([chosen, [draw.gauss(0, 0.01) for _ in range(5)]])
+        assert is_alarm(chosen, spread) == (compare(chosen, spread).verdict != "not resolved")
+
+
+@given(st.lists(st.floats(-0.2, 0.2), min_size=2, max_size=6), st.sets(st.integers(1, 6), min_size=1, max_size=2))
+def test_swapping_every_label_changes_nothing(values: list[float], sizes: set[int]) -> None:
+    one, other = false_alarms(values, tuple(sizes)), false_alarms([-value for value in values], tuple(sizes))
+    assert one == other
 
 
 def test_one_pair_says_nothing() -> None:

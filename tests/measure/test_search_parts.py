@@ -138,6 +138,9 @@ def test_all_stages_run_and_are_decided(campaign, tmp_path: Path) -> None:
     assert knobs["schedule_conservativeness=0.6"]["could_bind"] is False
     assert knobs["chunked_prefill_size=32@bind"]["regime"] == "binding"
     assert about["false_alarm"]["comparisons"] > 0 and about["not_measured"] == []
+    assert set(about["planned_detectable"]) == {"window", "confirm", "cache", "knobs", "factorial", "heads", "lanes", "curve"}
+    assert {"window", "confirm", "cache", "knobs"} <= set(about["achieved_detectable"])
+    assert about["planned_detectable"]["curve"] > about["planned_detectable"]["cache"], "one boot resolves less than two"
     assert all(candidate["p_holm"] >= candidate["p"] for candidate in about["candidates"])
     assert about["ledger"]["grid_s"] > about["ledger"]["bench_s"] > 0
     assert len({one["run_id"] for one in rows}) == len(rows)
