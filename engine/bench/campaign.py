@@ -13,6 +13,7 @@ from engine import backends
 from engine.backends import server_config
 from engine.backends.server_config import ServerConfig
 from engine.bench import plans
+from engine.bench.settings import check_memory, check_settings
 from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
@@ -110,7 +111,12 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         server = served(path, document["backend"], measure, settings)
         stages = {name: drafts_in(stage, measure["server"].get("drafts")) for name, stage in stages.items()}
     for name, stage in stages.items():
-        cross_check(path, name, stage, backends.backend(document["backend"]))
+        kind = backends.backend(document["backend"])
+        cross_check(path, name, stage, kind)
+        flags = getattr(kind, "flags", None)
+        check_settings(path, name, stage, engine, flags)
+        if flags is None:
+            check_memory(path, name, stage, engine)
         fits_pools(path, name, stage, engine)
     return Campaign(
         path=path,
@@ -217,12 +223,6 @@ def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> Non
             )
 
 
-def settings_of(backend: object) -> set[str]:
-    """Names that a knob may have: our settings, and what a server has beyond them. One that a server lacks becomes a skipped row."""
-    flags = getattr(backend, "flags", None)
-    return {*EngineConfig.__dataclass_fields__, *((*flags.knobs, *flags.choices) if flags else ())}
-
-
 def cross_check(path: Path, name: str, stage: Stage, backend: object) -> None:
     """Rules over two keys, which a schema cannot say."""
     where = f"{path}: measure.stages.{name}"
@@ -233,9 +233,6 @@ def cross_check(path: Path, name: str, stage: Stage, backend: object) -> None:
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
         raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
     if isinstance(stage, Search):
-        for knob, _ in stage.knobs.values if stage.knobs else ():
-            if knob not in settings_of(backend):
-                raise ConfigError(f"{where}.knobs.values: the engine has no setting {knob!r}")
         memory = stage.memory
         if memory and not memory.step <= memory.anchor < 1:
             raise ConfigError(f"{where}.memory.anchor: {memory.anchor} must lie between step ({memory.step}) and 1")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine import search, sweep
+from engine import gate, search, sweep
 from tests.measure.conftest import SIZES
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -101,6 +101,54 @@ def test_a_stage_the_campaign_does_not_list(campaign, capsys: pytest.CaptureFixt
     path = campaign(stages={"window": SIZES["window"]})
     assert "measure.stages: no 'isl'; it lists window" in refused(capsys, "--campaign", str(path), "--dry-run")
     assert "measure.stages: no 'search'" in refused(capsys, "--campaign", str(path), "--dry-run", program=search)
+
+
+def test_an_unknown_stage(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(campaign(stages={**SIZES, "windows": {}}))
+    assert "measure.stages: unknown key 'windows'; known: " in refused(capsys, "--campaign", path, "--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("key", "values", "says"),
+    [
+        ("values", [["prefill_chunk", 64]], "knobs.values: the engine has no setting 'prefill_chunk'; it has weights, lane"),
+        ("values", [["chunked_prefill_size", 0]], "knobs.values: --chunked-prefill-size 0: must be at least 1"),
+        ("values", [["chunked_prefill_size", "big"]], "knobs.values: chunked_prefill_size: 'big' is not a whole number"),
+        ("values", [["radix_cache", 1]], "knobs.values: radix_cache: 1 is not true or false"),
+        ("values", [["schedule_conservativeness", True]], "knobs.values: schedule_conservativeness: True is not a number"),
+        ("values", [["mamba_ssm_dtype", "float8"]], "knobs.values: --mamba-ssm-dtype float8"),
+        ("binding", [["radix", [["load_isl", 32]]]], "knobs.binding: the engine has no setting 'radix'"),
+        ("binding", [["radix_cache", [["load_length", 32]]]], "knobs.binding: the engine has no setting 'load_length'"),
+    ],
+)
+def test_a_knob_that_is_none(campaign, capsys: pytest.CaptureFixture[str], key: str, values: list, says: str) -> None:
+    assert says in refused(capsys, "--campaign", with_stage(campaign, "search", knobs={key: values}), "--dry-run", program=search)
+
+
+def test_a_silent_setting_of_the_gate_that_is_none(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    assert gate.main(["--campaign", str(campaign(stages={"gate": {"silent": [["loud", 1]]}})), "--dry-run"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "measure.stages.gate.silent: the engine has no setting 'loud'" in said
+
+
+def test_a_fraction_that_cannot_hold_the_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    memory = {"device_bytes": 64 << 20, "anchor": 0.1, "step": 0.01}
+    err = refused(capsys, "--campaign", with_stage(campaign, "search", memory=memory), "--out", str(out), program=search)
+    assert "measure.stages.search.memory.anchor: 0.1 of 67108864 bytes cannot hold the weights" in err and "it could" in err
+    err = refused(capsys, "--campaign", str(campaign(engine={"device_memory": 4 << 20})), "--out", str(out))
+    assert "measure.engine.mem_fraction_static: 0.88 of 4194304 bytes cannot hold the weights" in err and "no share of it could" in err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("name", ["search", "gate"])
+def test_a_folder_that_cannot_be_made(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    (tmp_path / "file").write_text("")
+    program = {"search": search, "gate": gate}[name]
+    stages = {"search": SIZES["search"], "gate": {"problems": 4, "max_concurrency": 4}}
+    assert program.main(["--campaign", str(campaign(stages=stages)), "--out", str(tmp_path / "file" / "out")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "Not a directory" in said and [path.name for path in tmp_path.iterdir() if path.is_file()] != []
 
 
 def test_missing_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,86 @@
+"""Settings that a stage tries, held against what the engine has: a typing error is found before the first boot, not as a rejected row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.bench.stages import Gate, Knobs, Search, Stage
+from engine.config import ConfigError, EngineConfig, ModelConfig
+
+if TYPE_CHECKING:
+    from engine.backends.server_flags import FlagMap
+
+FIELDS = {one.name: one for one in fields(EngineConfig)}
+LOAD = ("load_isl", "load_osl", "load_num_prompts", "load_concurrency")
+"""Keys of a binding regime that are no settings of the engine."""
+
+
+def misfit(name: str, value: object) -> str | None:
+    """Why a value is none that this setting can have, by its kind; None where it fits."""
+    default = FIELDS[name].default
+    # what is not set is a count that the engine works out
+    kind = int if default is None or default is MISSING else type(default)
+    kinds = {bool: (bool, "true or false"), int: (int, "a whole number"), float: ((int, float), "a number"), str: (str, "text")}
+    wanted, words = kinds.get(kind, (object, ""))
+    return None if isinstance(value, wanted) and (kind is bool or not isinstance(value, bool)) else f"{value!r} is not {words}"
+
+
+def tried(stage: Stage) -> Iterator[tuple[str, tuple[str, ...], dict]]:
+    """(key under the stage, settings it names, values that are tried together) of everything a stage changes by name."""
+    if isinstance(stage, Gate):
+        for name, value in stage.silent:
+            yield "silent", (name,), {name: value}
+    if isinstance(stage, Search) and stage.knobs:
+        knobs: Knobs = stage.knobs
+        for name, value in knobs.values:
+            yield "knobs.values", (name,), {name: value}
+        for name, regime in knobs.binding:
+            values = {key: one for key, one in regime if key not in LOAD}
+            yield "knobs.binding", (name, *values), values
+
+
+def read_model(engine: EngineConfig) -> ModelConfig | None:
+    """The model of the weights folder; None where there is none yet, which a dry run need not mind."""
+    file = engine.weights / "target.json"
+    return ModelConfig.load(file) if file.is_file() else None
+
+
+def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, flags: FlagMap | None = None) -> None:
+    """Refuse settings that the engine does not have or no boot could serve; raises `ConfigError` naming file and key.
+
+    `flags`: of a server, which may have settings beyond ours. One of ours that it lacks becomes a skipped row.
+    """
+    known = {**FIELDS, **(dict.fromkeys((*flags.knobs, *flags.choices)) if flags else {})}
+    model = None if flags else read_model(engine)
+    for key, names, settings in tried(stage):
+        where = f"{path}: measure.stages.{name}.{key}"
+        unknown = [setting for setting in names if setting not in known]
+        if unknown:
+            raise ConfigError(f"{where}: the engine has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        for one, value in settings.items():
+            if one in FIELDS and (why := misfit(one, value)):
+                raise ConfigError(f"{where}: {one}: {why}")
+        if model is not None:
+            try:
+                replace(engine, lane="dspark", **settings).check(model)
+            except ConfigError as fault:
+                raise ConfigError(f"{where}: {fault}") from None
+
+
+def check_memory(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
+    """Refuse a share of a memory budget that the target's weights alone overfill; raises `ConfigError` with the least share that would do."""
+    file = engine.weights / "target.safetensors"
+    if engine.model != "trained" or not file.is_file():
+        return
+    weights = file.stat().st_size
+    asked = [("measure.engine.mem_fraction_static", engine.mem_fraction_static, engine.device_memory)]
+    if isinstance(stage, Search) and stage.memory:
+        asked.append((f"measure.stages.{name}.memory.anchor", stage.memory.anchor, stage.memory.device_bytes))
+    for where, fraction, budget in asked:
+        if budget and fraction * budget <= weights:
+            least = weights / budget
+            fix = f"above {least:.3f} it could" if least < 1 else "no share of it could"
+            raise ConfigError(f"{path}: {where}: {fraction} of {budget} bytes cannot hold the weights of {weights} bytes; {fix}")
