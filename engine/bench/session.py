@@ -288,11 +288,15 @@ class Session:
         return None
 
     def booted(self, engine: Backend, arm: Arm) -> dict:
-        """server_info. Settings that a candidate brings and no boot can serve reject the candidate; the campaign's own end the command."""
+        """server_info. Settings that a candidate brings and no boot can serve reject the candidate; the campaign's own end the command.
+
+        Which lanes a foreign server has is its own business, so each of them is a candidate.
+        """
         try:
             return engine.boot()
         except ConfigError as error:
-            if not (arm.knobs or arm.mode or arm.lane in OPTIONAL_LANES):
+            foreign = self.campaign.server is not None and arm.lane != "plain"
+            if not (arm.knobs or arm.mode or arm.lane in OPTIONAL_LANES or foreign):
                 raise
             raise EngineFailure("rejected", str(error)) from None
 

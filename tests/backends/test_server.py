@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ from engine.backends import device_memory, reaper, warm
 from engine.backends.base import EngineFailure
 from engine.backends.server_config import ServerConfig
 from engine.backends.sglang import SglangBackend
+from engine.backends.vllm import PER_POSITION, VllmBackend
 from engine.config import ConfigError
 
 FAKE = str(Path(__file__).with_name("fake_server.py"))
@@ -68,11 +70,31 @@ def test_a_boot_is_ready_warm_and_flushed(server) -> None:
     assert not engine.alive
 
 
+def test_acceptance_of_vllm_is_what_its_counters_grew_by(server, tmp_path: Path) -> None:
+    """Warm-up and earlier loads are not in it, every engine is, and stamps are not counts."""
+    command = (sys.executable, FAKE, "--port", "{port}", "--node-rank", "{rank}")
+    config = ServerConfig(command=command, warmup_batches=2).boot("lookup", 3, {"radix_cache": False})
+    with VllmBackend(config, logs=tmp_path / "logs" / "vllm") as engine:
+        info = engine.boot()
+        assert info["server_version"] == "0.32.0" and "max_total_num_tokens" not in info
+        assert not engine.flushes, "only a server in development mode can empty its cache"
+        for _ in range(2):
+            answer = engine.run(load(), 2, 30.0)
+            assert answer["acceptance"] == {"rounds": 16, "drafted": 48, "accepted": 16}
+        assert [len(record["token_ids"]) for record in answer["requests"]] == [9] * 4
+        # positions that do not sum to the accepted drafts: something else was counted
+        wrong = {**answer, "counters": {**answer["counters"], f"{PER_POSITION}:0": 3.0}}
+        assert engine.acceptance(wrong) is None
+
+
 def test_flags_are_those_of_the_lane_and_the_settings(server) -> None:
     words = " ".join(SglangBackend.flags.words(server(lane="dspark").config))
     assert words == "--speculative-algorithm DSPARK --speculative-dspark-block-size 3 --disable-radix-cache"
     # DFlash counts its block as the window
     assert "--speculative-dflash-block-size 4" in " ".join(SglangBackend.flags.words(server(lane="dflash").config))
+    words = VllmBackend.flags.words(ServerConfig().boot("lookup", 3, {"radix_cache": True, "mode": "eager"}))
+    assert words[0] == "--speculative-config" and json.loads(words[1])["num_speculative_tokens"] == 3
+    assert words[2:] == ["--enforce-eager", "--enable-prefix-caching"]
     with pytest.raises(ConfigError, match="sglang has no flag for markov_head_type"):
         SglangBackend.flags.words(ServerConfig().boot("plain", None, {"markov_head_type": "rnn"}))
 

@@ -95,6 +95,9 @@ def measured_by(backend: str, measure: str) -> str:
     if backend == "embedded":
         return measure
     head, mark, stages = measure.partition("  stages:\n")
+    if backend == "openai":
+        # what runs already cannot be given settings
+        head = head.partition("  engine:\n")[0]
     return head + SECTIONS.get(backend, SERVER) + mark + "".join(kept(stages.splitlines(keepends=True)))
 
 

@@ -1,0 +1,101 @@
+"""The same stages on a server: arms become flags, what it cannot do is a skipped row with the reason, what fails has its class."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+from engine import csvio, sweep
+from engine.backends import device_memory
+from engine.bench import campaign as campaigns
+from engine.bench import command, plans
+from engine.bench.journal import digest
+
+FAKE = str(Path(__file__).with_name("fake_server.py"))
+WINDOW = {
+    "contents": ["code"],
+    "block_sizes": [3],
+    "mtp": True,
+    "lanes": ["dflash"],
+    "isl": 16,
+    "osl": 9,
+    "num_prompts": 2,
+    "repeats": 1,
+    "modes": ["graph", "fused"],
+    "mode_contents": ["code"],
+    "mode_block_sizes": [3],
+    "mode_repeats": 1,
+}
+
+
+@pytest.fixture
+def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Run sweep `window` of a campaign on the fake server; returns (exit code, points by label)."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(device_memory, "in_use", lambda: {"gpu0": 0})
+    monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
+    monkeypatch.setattr(plans, "framed", lambda blocks: blocks)
+
+    def run(fault: str = "none", stage: dict = WINDOW) -> tuple[int, dict[str, dict]]:
+        section = {
+            "tokenizer": "engine/weights/tokenizer.json",
+            "bos_token_id": 1,
+            "command": [sys.executable, FAKE, "--port", "{port}", "--node-rank", "{rank}", "--fault", fault],
+            "warmup_batches": 1,
+            "weights_revision": "r1",
+            "image_digest": "sha256:1",
+        }
+        about = {"preset": "quick", "threads": 1, "seed": 5, "engine": {"radix_cache": False}, "server": section, "stages": {"window": stage}}
+        path, out = tmp_path / "campaign.yaml", tmp_path / "out"
+        path.write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "measure": about}), "utf8")
+        code = sweep.main(["--sweep", "window", "--campaign", str(path), "--out", str(out), "--quiet"])
+        points = csvio.read("points", out / "sweep_window.csv") if (out / "sweep_window.csv").exists() else []
+        return code, {row["label"]: row for row in points}
+
+    return run
+
+
+def test_the_stages_of_a_server(measure, tmp_path: Path) -> None:
+    code, points = measure()
+    assert code == 0
+    assert Counter(row["status"] for row in points.values()) == {"ok": 4, "skipped": 2, "rejected": 2}
+    drafting = points["dspark-g3"]
+    assert (drafting["accept_length"], drafting["rounds"], drafting["drafted"]) == (2.0, 8, 24)
+    assert drafting["step_source"] == "chunks" and drafting["step_ms"] > 0.0
+    assert (drafting["radix_cache"], drafting["mode"], points["dspark-g3/graph"]["mode"]) == ("off", None, "graph")
+    assert (drafting["server_version"], drafting["image_digest"], drafting["weights_revision"]) == ("0.5.23", "sha256:1", "r1")
+    assert points["plain"]["accept_length"] is None and points["plain"]["step_ms"] == pytest.approx(points["plain"]["mean_tpot_ms"])
+    # the loopback knows neither lane, and says so as a parser of flags does
+    assert "unrecognized arguments: --speculative-dflash-block-size 4" in points["dflash"]["note"]
+    assert "mode = 'fused' has no flag; known: graph, eager" in points["plain/fused"]["note"]
+    manifest = json.loads((tmp_path / "out" / "sweep_window.manifest.json").read_text("utf8"))
+    assert manifest["config"]["engine"]["radix_cache"] is False and manifest["config"]["engine"]["server"]["missing"] == []
+
+
+def test_a_failing_arm_is_a_row_and_the_others_are_measured(measure) -> None:
+    code, points = measure("drafting-oom", {**WINDOW, "mtp": False, "lanes": [], "modes": []})
+    assert code == 0
+    assert (points["dspark-g3"]["status"], points["dspark-g3"]["failure"]) == ("oom", "oom_boot")
+    assert "Please try to increase --mem-fraction-static" in points["dspark-g3"]["note"]
+    assert points["plain"]["status"] == "ok" and points["plain"]["failure"] is None
+
+
+def test_another_server_is_another_measurement(tmp_path: Path) -> None:
+    """Image, weights and flags are part of what a block in the journal is; where one waited how long is not."""
+
+    def identity(**server: object) -> str:
+        about = {"preset": "quick", "threads": 1, "seed": 5, "server": {"tokenizer": "t/tokenizer.json", **server}, "stages": {"window": WINDOW}}
+        path = tmp_path / "campaign.yaml"
+        path.write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "measure": about}), "utf8")
+        return digest([campaigns.load(path).identity()])
+
+    other = [{"weights_revision": "r2"}, {"image_digest": "sha256:2"}, {"flags": ["--tp", "2"]}, {"lanes": {"mtp": ["--x"]}}, {"model": "m"}]
+    assert len({identity(), *(identity(**one) for one in other)}) == 1 + len(other)
+    assert identity(silence_s=9.0, first_boot_s=9.0) == identity()
