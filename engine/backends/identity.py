@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from engine.backends.server_config import ServerConfig
@@ -28,6 +28,15 @@ class Identity:
 
     def columns(self) -> dict[str, str | None]:
         return asdict(self)
+
+
+def differs(earlier: Sequence[Mapping[str, object]], now: Mapping[str, object]) -> str | None:
+    """How this server is another one than that of earlier boots, in words; None where nothing that is known differs."""
+    for name in (one.name for one in fields(Identity)):
+        for info in earlier:
+            if info.get(name) is not None and now.get(name) is not None and info[name] != now[name]:
+                return f"{name} was {info[name]} and is {now[name]}"
+    return None
 
 
 def image_of(prefix: Sequence[str], values: Mapping[str, object]) -> str | None:

@@ -15,14 +15,14 @@ from pathlib import Path
 from engine.backends import reaper
 from engine.config import ConfigError
 
-PLACEHOLDERS = ("port", "rank", "nnodes", "dist_init_addr", "name", "model")
+PLACEHOLDERS = ("host", "port", "rank", "nnodes", "dist_init_addr", "name", "model")
 STOP_COMMAND_LIMIT_S = 30.0
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nothing listened on a moment ago."""
+def free_port() -> int:
+    """A port that nothing on this machine listened on a moment ago."""
     with socket.socket() as probe:
-        probe.bind((host, 0))
+        probe.bind(("", 0))
         return probe.getsockname()[1]
 
 

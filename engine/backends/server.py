@@ -22,10 +22,11 @@ from engine.backends.server_flags import FlagMap
 from engine.bench.http_client import Dialect, Endpoint, one, run_load
 from engine.config import ConfigError
 
-HOST = "127.0.0.1"
 DEATH_SETTLES_S = 2.0
 """A connection breaks a little before its process is gone."""
 FLUSH_LIMIT_S = 30.0
+LEFT_OVER_LIMIT_S = 5.0
+"""How long the ranks of a boot that has just been ended may take to go."""
 TOKEN_LIMIT_S = 120.0
 SETTINGS_FAULTS = ("bad_flag", "weights_missing")
 
@@ -125,13 +126,16 @@ class ServerBackend:
     def launch(self) -> None:
         """Start every rank on a free port, once the device is idle and no earlier rank of ours is left."""
         words = [*(self.config.command or self.template), *self.flags.words(self.config), *self.config.flags]
-        groups = left_over(self.logs.parent)
-        if groups:
+        end = time.monotonic() + LEFT_OVER_LIMIT_S
+        while groups := left_over(self.logs.parent):
+            if time.monotonic() < end:
+                time.sleep(0.1)
+                continue
             raise EngineFailure("skipped", f"process groups {groups} of an earlier boot still run; their logs are in {self.logs.parent}", "left_over")
         self.device_check = device_memory.wait_idle() or "idle"
-        port = free_port(HOST)
-        self.url = f"http://{HOST}:{port}"
-        values = {"port": port, "dist_init_addr": f"{HOST}:{free_port(HOST)}", "name": f"soundings-{port}", "model": self.config.model}
+        host, port = self.config.host, free_port()
+        self.url = f"http://{host}:{port}"
+        values = {"host": host, "port": port, "dist_init_addr": f"{host}:{free_port()}", "name": f"soundings-{port}", "model": self.config.model}
         launch = Launch(tuple(words), self.config.prefix, self.config.stop_command, self.config.nodes, dict(self.config.environment))
         self.ranks = Ranks(launch, values, self.logs)
 

@@ -19,6 +19,8 @@ class ServerConfig:
     """tokenizer.json of the model: prompts are sent as its ids."""
     bos_token_id: int | None = None
     """First token of every prompt; read from the tokenizer where absent."""
+    host: str = "127.0.0.1"
+    """Where rank 0 listens, as this machine and the other ranks reach it."""
     url: str | None = None
     """Of a server that already runs; nothing is launched then."""
     command: tuple[str, ...] = ()
@@ -58,7 +60,7 @@ class ServerConfig:
 
     def identity(self) -> dict:
         """What a cell depends on: everything but where it ran and how long one would have waited."""
-        skipped = ("url", "first_boot_s", "later_boot_s", "silence_s", "lane", "block_size", "knobs")
+        skipped = ("url", "host", "first_boot_s", "later_boot_s", "silence_s", "lane", "block_size", "knobs")
         return {name: value for name, value in asdict(self).items() if name not in skipped}
 
     def missing(self) -> list[str]:

@@ -50,7 +50,7 @@ class SglangBackend(ServerBackend):
     flags = FLAGS
     signatures = "sglang"
     template = (
-        *(sys.executable, "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "127.0.0.1", "--port", "{port}"),
+        *(sys.executable, "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}", "--port", "{port}"),
         *("--nnodes", "{nnodes}", "--node-rank", "{rank}", "--dist-init-addr", "{dist_init_addr}", "--enable-metrics"),
     )
     capabilities = frozenset({TOKEN_IDS})

@@ -45,7 +45,7 @@ class SoundingsBackend(ServerBackend):
     name = "soundings"
     flags = FLAGS
     signatures = "soundings"
-    template = (sys.executable, "-m", "engine.serve", "--host", "127.0.0.1", "--port", "{port}")
+    template = (sys.executable, "-m", "engine.serve", "--host", "{host}", "--port", "{port}")
 
     def dialect(self) -> OpenAICompletions:
         return OpenAICompletions()

@@ -52,7 +52,7 @@ class VllmBackend(ServerBackend):
     name = "vllm"
     flags = FLAGS
     signatures = "vllm"
-    template = ("vllm", "serve", "{model}", "--host", "127.0.0.1", "--port", "{port}")
+    template = ("vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}")
     capabilities = frozenset({TOKEN_IDS})
 
     def dialect(self) -> VllmCompletions:

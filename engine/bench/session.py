@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.backends import backend
 from engine.backends.base import CAPABILITIES, PROBE, SIDE_BY_SIDE, TRACE, Backend, EngineFailure
+from engine.backends.identity import differs
 from engine.backends.server_config import ServerConfig
 from engine.bench import probe, rows
 from engine.bench.arrivals import poisson
@@ -293,12 +294,16 @@ class Session:
         Which lanes a foreign server has is its own business, so each of them is a candidate.
         """
         try:
-            return engine.boot()
+            info = engine.boot()
         except ConfigError as error:
             foreign = self.campaign.server is not None and arm.lane != "plain"
             if not (arm.knobs or arm.mode or arm.lane in OPTIONAL_LANES or foreign):
                 raise
             raise EngineFailure("rejected", str(error)) from None
+        earlier = [one["info"] for one in self.journal.earlier if one["kind"] == "boot" and one["info"]]
+        if self.campaign.server is not None and (how := differs(earlier, info)):
+            raise ConfigError(f"{self.journal.path}: begun on another server ({how}); measure anew, without --resume")
+        return info
 
     def prompts(self, cell: Cell) -> list[Prompt]:
         return self.held_out.prompts(cell.workload, cell.isl, campaign=self.campaign.name, seed=self.campaign.seed, repeat=cell.repeat)

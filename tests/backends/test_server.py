@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from engine.backends import device_memory, reaper, warm
+from engine.backends import server as server_module
 from engine.backends.base import EngineFailure
+from engine.backends.identity import differs, revision_of
 from engine.backends.server_config import ServerConfig
 from engine.backends.sglang import SglangBackend
 from engine.backends.vllm import PER_POSITION, VllmBackend
@@ -154,9 +156,10 @@ def test_a_device_in_use_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert device_memory.amd('{"card0": {"VRAM Total Used Memory (B)": "285"}, "system": {}}') == {"card0": 285}
 
 
-def test_an_earlier_rank_that_still_runs_is_not_booted_beside(server) -> None:
+def test_an_earlier_rank_that_still_runs_is_not_booted_beside(server, monkeypatch: pytest.MonkeyPatch) -> None:
     first = server()
     first.boot()
+    monkeypatch.setattr(server_module, "LEFT_OVER_LIMIT_S", 0.2)
     second = server()
     with pytest.raises(EngineFailure, match="of an earlier boot still run"):
         second.boot()
@@ -197,3 +200,11 @@ def test_a_rank_that_ignores_sigterm_is_killed(tmp_path: Path, monkeypatch: pyte
     reaper.end_group(process.pid, grace_s=0.1)
     assert process.wait(5) == -signal.SIGKILL
     assert os.path.exists(reaper.__file__)
+
+
+def test_what_a_cell_was_measured_on_is_compared_where_it_is_known() -> None:
+    first = {"server_version": "0.5.22", "image_digest": None, "weights_revision": "r1"}
+    assert differs([first], {**first, "image_digest": "sha256:1"}) is None
+    assert differs([{}, first], {**first, "server_version": "0.5.23"}) == "server_version was 0.5.22 and is 0.5.23"
+    assert revision_of("/cache/models--a--b/snapshots/3f2a") == "3f2a"
+    assert revision_of("/models/plain") is None is revision_of(None)

@@ -19,7 +19,7 @@ LIKE = "local"
 OWN_STAGES = ("verify_cost", "kernels", "gate")
 """Stages that look inside the embedded engine; no server has them."""
 SERVER = """\
-  # what to launch; words may hold {port}, {rank}, {nnodes}, {dist_init_addr}, {name} and {model}
+  # what to launch; words may hold {host}, {port}, {rank}, {nnodes}, {dist_init_addr}, {name} and {model}
   server:
     model: MODEL
     # prompts are sent as ids of this file
