@@ -67,11 +67,16 @@ def finish(raw: str, plate: str, layout: str, size: float) -> str:
 def _markers(root, prefix: str) -> None:
     """Give the shared mark shapes ids of this plate, one place and plain `href`s."""
     names: dict[str, str] = {}
-    for path in root.iter(f"{{{SVG}}}path"):
-        if path.get("id"):
-            names[path.get("id")] = f"{prefix}-m{len(names)}"
-            path.set("id", names[path.get("id")])
+    by_shape: dict[str, str] = {}
+    for path in [node for node in root.iter(f"{{{SVG}}}path") if node.get("id")]:
+        own, shape = path.get("id"), _path(path.get("d"))
+        if shape in by_shape:  # drawn before, in another colour
+            path.getparent().remove(path)
+        else:
+            by_shape[shape] = f"{prefix}-m{len(by_shape)}"
+            path.set("id", by_shape[shape])
             path.attrib.pop("style", None)  # a mark takes its look from where it is used
+        names[own] = by_shape[shape]
     for use in root.iter(f"{{{SVG}}}use"):
         use.set("href", "#" + names[use.attrib.pop(XLINK).lstrip("#")])
     shapes = etree.Element(f"{{{SVG}}}defs")
@@ -116,7 +121,29 @@ def _plain_attributes(node, size: float) -> None:
 
 
 def _path(data: str) -> str:
-    return _short(re.sub(r"\s+", " ", data).strip().replace(" z", "z"))
+    """The shortest way to say the same path: level and upright strokes by one coordinate, repeated letters left out, no spaces around letters."""
+    steps = re.findall(r"([MLCQz])([^MLCQz]*)", _short(data))
+    numbers = [points.split() for _, points in steps]
+    if CIRCLE == [letter for letter, _ in steps] and numbers[0] == numbers[-2][-2:]:
+        return _circle(numbers[0][1])
+    said, repeats, at = "", "", ()
+    for (letter, _), points in zip(steps, numbers):
+        to = points[-2:] or at
+        if letter == "L" and to[1] == at[1]:
+            letter, points = "H", points[:1]
+        elif letter == "L" and to[0] == at[0]:
+            letter, points = "V", points[1:]
+        said += (" " if letter == repeats else letter) + " ".join(points)
+        repeats, at = {"M": "L", "z": ""}.get(letter, letter), to
+    return said
+
+
+CIRCLE = [*"MCCCCCCCCz"]
+"""How matplotlib writes a round mark: eight curves from its lowest point."""
+
+
+def _circle(radius: str) -> str:
+    return f"M-{radius} 0a{radius} {radius} 0 1 1 {2 * float(radius):g} 0 {radius} {radius} 0 1 1-{2 * float(radius):g} 0z"
 
 
 def _short(text: str) -> str:
@@ -163,7 +190,7 @@ def _gather(parent) -> None:
             continue
         if look == shared:
             if tag == "path":
-                last.set("d", f"{last.get('d')} {child.get('d')}")
+                last.set("d", f"{last.get('d')}{child.get('d')}")
                 parent.remove(child)
                 continue
             if group is None:

@@ -17,6 +17,8 @@ from workflow.page.errors import PageError
 from workflow.page.speaking import lacking
 from workflow.page.splice import PLATE_WORDS, Context, data_element
 from workflow.page.strings import Strings
+WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
+FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
 
 
 @dataclass(frozen=True)
@@ -172,7 +174,11 @@ class Plates:
         return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
 
     def _inlined(self, plate: str, width: str) -> str:
-        return self.svg(plate, width).replace("<svg ", f'<svg class="plate-{"wide" if width == "svg" else width}" ', 1)
+        """The drawing for its place in the page, whose style sheet has every colour: the literal ones that a file needs are left out."""
+        svg = FALLBACK.sub(r"var(\1)", self.svg(plate, width))
+        if width == "narrow":  # one of the two is shown; both are called what the wide one says
+            svg = WORDS.sub("", svg).replace(f"{plate}-narrow-title {plate}-narrow-desc", f"{plate}-title {plate}-desc")
+        return svg.replace("<svg ", f'<svg class="plate-{"wide" if width == "svg" else width}" ', 1)
 
     def _reason(self, key: str) -> str:
         fact = self.context.lookup.fact(key)
@@ -192,13 +198,13 @@ class Plates:
             return ""
         head = "".join(self._td(plate, column, 'th scope="col"') for column in table["columns"])
         body = "".join(
-            "<tr>" + "".join(self._td(plate, cell, 'td class="right"' if at else 'th scope="row"') for at, cell in enumerate(row)) + "</tr>\n"
+            "<tr>" + "".join(self._td(plate, cell, 'td' if at else 'th scope="row"') for at, cell in enumerate(row)) + "</tr>\n"
             for row in table["rows"]
         )
         name = f"{'table' if framed else 'data'}-{plate}"
         caption = f'<caption id="{name}-caption">{self.subtitle(plate) or self.inline(self.text(self.drawings[plate], "title"))}</caption>'
         return (
-            f'<div class="table-scroll" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
+            f'<div class="table-scroll figures" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
             f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
         )
 

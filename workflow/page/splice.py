@@ -65,10 +65,11 @@ class Choice:
 
 def data_element(fact: Fact, text: str, kind: str = "number") -> str:
     """The element that shows a fact."""
-    form = "num" if kind == "number" and not isinstance(fact.value, str) else "word"
-    status = "" if fact.status == "measured" else f" {fact.status}"
+    form = "" if kind == "number" and not isinstance(fact.value, str) else "word"
+    status = "" if fact.status == "measured" else fact.status
+    classes = f' class="{f"{form} {status}".strip()}"' if form or status else ""
     raw = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
-    return f'<data class="{form}{status}" value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
+    return f'<data{classes} value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
 
 
 AS_MEASURED = Choice()
