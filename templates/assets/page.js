@@ -4,12 +4,13 @@
   const stored = () => { try { return localStorage.getItem(THEME) } catch { return null } };
   const store = (value) => { try { value ? localStorage.setItem(THEME, value) : localStorage.removeItem(THEME) } catch { /* a file: page may have no storage */ } };
   const show = (theme) => theme ? root.setAttribute("data-theme", theme) : root.removeAttribute("data-theme");
+  const all = (selector, node = document) => [...node.querySelectorAll(selector)];
   show(stored());
   root.classList.add("js");
 
   addEventListener("DOMContentLoaded", () => {
-    for (const button of document.querySelectorAll(".needs-js")) button.hidden = button.id === "sources-switch" && !document.body.dataset.cards;
-    theme(); language(); contents(); cards();
+    for (const button of all(".needs-js")) button.hidden = button.id === "sources-switch" && !document.body.dataset.cards;
+    theme(); language(); contents(); tables(); readings(); motion(); cards();
   });
 
   function theme() {
@@ -34,8 +35,8 @@
     const wide = matchMedia("(min-width: 67.5rem)"), details = rail.querySelector("details");
     const fold = () => { details.open = wide.matches };
     wide.addEventListener("change", fold); fold();
-    for (const link of rail.querySelectorAll("a")) links.set(link.hash.slice(1), link);
-    const heads = [...document.querySelectorAll("main h2[id]")].filter((head) => links.has(head.id));
+    for (const link of all("a", rail)) links.set(link.hash.slice(1), link);
+    const heads = all("main h2[id]").filter((head) => links.has(head.id));
     const mark = () => {
       let current = heads[0];
       for (const head of heads) if (head.getBoundingClientRect().top < innerHeight * .35) current = head;
@@ -44,6 +45,105 @@
     let queued = false;
     addEventListener("scroll", () => { if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; mark() }) } }, { passive: true });
     mark();
+  }
+
+  /* A column head sorts its table, by value where its cells have one; again turns the order round. */
+  function tables() {
+    for (const head of all("main thead th")) {
+      const body = head.closest("table").tBodies[0], at = head.cellIndex;
+      if (body.rows.length < 3 || !head.textContent || body.querySelector("[colspan], [rowspan]")) continue;
+      const button = document.createElement("button"), worth = (row) => {
+        const cell = row.cells[at], said = cell.querySelector("data")?.value ?? cell.textContent, number = parseFloat(said.replace(/,/g, ""));
+        return isNaN(number) ? said : number;
+      };
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const turn = head.ariaSort === "ascending" ? -1 : 1;
+        for (const other of head.parentNode.cells) other.ariaSort = null;
+        head.ariaSort = turn > 0 ? "ascending" : "descending";
+        const order = (a, b) => typeof a === typeof b ? (a > b) - (a < b) : typeof a === "number" ? -1 : 1;
+        body.append(...[...body.rows].sort((one, two) => turn * order(worth(one), worth(two))));
+      });
+    }
+  }
+
+  /* A line across a drawing, by pointer or by slider, and the rows of its table that belong there. */
+  function readings() {
+    for (const art of all(".plate-art:has([data-stops])")) {
+      const figure = art.parentNode, table = figure.querySelector("table"), rows = [...table.tBodies[0].rows];
+      const slider = document.createElement("input"), said = document.createElement("output");
+      const drawings = all("[data-stops]", art).map((svg) => [svg, svg.dataset.stops.split(" ").map((stop) => stop.split(":")), document.createElementNS(svg.namespaceURI, "path")]);
+      const hide = () => { said.replaceChildren(); for (const [, , line] of drawings) line.remove() };
+      const read = () => {
+        const copy = table.cloneNode();
+        for (const [svg, stops, line] of drawings) {
+          line.setAttribute("d", `M${stops[slider.value][0]} 0V999`);
+          line.setAttribute("class", "hair");
+          svg.append(line);
+        }
+        copy.append(table.tHead.cloneNode(true), ...drawings[0][1][slider.value][1].split(",").map((row) => rows[row].cloneNode(true)));
+        said.replaceChildren(copy);
+      };
+      slider.type = "range";
+      slider.max = drawings[0][1].length - 1;
+      slider.value = 0;
+      slider.setAttribute("aria-labelledby", table.caption.id);
+      for (const [svg, stops] of drawings) svg.addEventListener("pointermove", (event) => {
+        const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
+        slider.value = stops.reduce((best, stop, at) => Math.abs(stop[0] - x) < Math.abs(stops[best][0] - x) ? at : best, 0);
+        read();
+      });
+      art.addEventListener("pointerleave", hide);
+      slider.addEventListener("input", read);
+      slider.addEventListener("focus", read);
+      slider.addEventListener("blur", hide);
+      art.append(slider);
+      figure.append(said);
+    }
+  }
+
+  /* The logged round on its own clock, slowed down; it rests a moment behind each phase. */
+  function motion() {
+    if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+    for (const figure of all(".moving")) {
+      const steps = all(".frames li", figure), [back, play, on] = all(".motion button", figure), seen = new Set(), moves = [];
+      const times = steps.map((step) => +step.querySelector("data[data-key$=_ms]")?.value || 0), whole = times.reduce((sum, time) => sum + time);
+      let end = 0;
+      const ends = steps.map((step, at) => {
+        const start = end, long = times[at] / whole * 8000;
+        for (const drawing of all("svg", step)) {
+          const fresh = all("use", drawing).map((use) => use.getAttribute("href")).filter((id) => !seen.has(id) && seen.add(id));
+          const parts = fresh.filter((id) => !id.includes("-time")), count = parts.length;
+          for (const id of fresh) {
+            const bar = id.includes("-time-"), part = document.querySelector(id);
+            moves.push(part.animate(bar ? { transform: ["scaleX(0)", "none"] } : { opacity: [0, 1] },
+              bar ? { delay: start, duration: long, fill: "both" } : { delay: start + Math.max(parts.indexOf(id), 0) / count * (long || 300), duration: 200, fill: "both" }));
+          }
+        }
+        return end += long + 700;
+      });
+      const clock = figure.animate([], end), now = () => clock.currentTime ?? end;
+      moves.push(clock);
+      const running = () => clock.playState === "running";
+      const mark = () => {
+        const current = ends.findIndex((time) => now() < time);
+        steps.forEach((step, at) => step.ariaCurrent = at === current ? "step" : null);
+        figure.classList.toggle("playing", running());
+        if (running()) requestAnimationFrame(mark);
+        else if (current < 0) rest();
+      };
+      const seek = (time) => { for (const move of moves) { move.pause(); move.currentTime = time } mark() };
+      const rest = () => { for (const move of moves) move.cancel() };
+      const start = () => { if (now() >= end) seek(0); for (const move of moves) move.play(); mark() };
+      play.addEventListener("click", () => running() ? seek(now()) : start());
+      back.addEventListener("click", () => seek((ends.findLast((time) => time <= now() - 1) ?? 1) - 1));
+      on.addEventListener("click", () => seek((ends.find((time) => time > (now() >= end ? 0 : now() + 1)) ?? end) - 1));
+      addEventListener("beforeprint", rest);
+      rest();
+      const watch = new IntersectionObserver(([entry]) => { if (entry.isIntersecting) { watch.disconnect(); start() } }, { threshold: .6 });
+      watch.observe(figure.querySelector(".plate-art"));
+    }
   }
 
   function cards() {
@@ -142,7 +242,7 @@
       if (!await ready()) return;
       const on = root.classList.toggle("sources");
       toggle.setAttribute("aria-pressed", String(on));
-      for (const node of document.querySelectorAll("main data[data-key]")) {
+      for (const node of all("main data[data-key]")) {
         if (!facts[node.getAttribute("data-key")]) continue;
         on ? node.setAttribute("tabindex", "0") : node.removeAttribute("tabindex");
         on ? node.setAttribute("role", "button") : node.removeAttribute("role");

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 
 import pytest
 from lxml import html
 
-from tests.data.synthetic import Physics, Plan, write_campaign
-from tests.page.chromium import AXE, launched, opened
-from workflow.derive.__main__ import derive, write
-from workflow.figures.build import build as draw
-from workflow.page import site as pages
-from workflow.plan import ROOT
-from workflow.plan import Plan as Campaigns
+from tests.page.chromium import AXE, opened
 
 pytestmark = pytest.mark.browser
 REPORTS = ("index.html", "zh/index.html")
@@ -42,27 +35,6 @@ FOCUSED = """() => {
   return { name: node.tagName + "." + node.className, body: node === document.body, inBar: !!node.closest("header.bar, .skip"), top: box.top, bottom: box.bottom, bar: bar.bottom,
            ring: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1, height: innerHeight };
 }"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The real content on a synthetic campaign and on a transcribed one."""
-    root = tmp_path_factory.mktemp("browser")
-    folder = write_campaign(root / "workflow/campaigns/synthetic", Physics(), Plan(repeats=2, prompts=2, osl=24))
-    transcribed = shutil.copytree(ROOT / "workflow/campaigns/k3-mi355x", root / "workflow/campaigns/k3-mi355x")
-    for campaign in (folder, transcribed):
-        write(values := derive(campaign), root / "build" / campaign.name)
-        draw(values, root / "build" / campaign.name / "figures")
-    result = pages.build(Campaigns(("synthetic", "k3-mi355x"), "synthetic", root), root / "build")
-    assert not result.problems
-    pages.write(result.files, root / "site")
-    return root / "site"
 
 
 def close(page):

@@ -12,9 +12,10 @@ from lxml import html
 from tests.page.campaign import CLAIMS, Workspace, html_errors
 from workflow.derive.fact import VERDICTS
 from workflow.page.dialect import VERDICTS as VARIANTS
+from workflow.page.assets import served
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
-from workflow.page.routes import LANGUAGES
+from workflow.page.routes import ASSETS, LANGUAGES
 from workflow.page.site import build, write
 from workflow.plan import ROOT, Plan
 
@@ -227,9 +228,15 @@ def test_nothing_is_fetched_and_every_link_is_relative(workspace):
 
 
 def test_pages_are_within_their_budgets():
-    assets = ROOT / "templates/assets"
-    assert (assets / "page.js").stat().st_size <= 8192
-    assert (assets / "page.css").stat().st_size <= 18 * 1024
+    sizes = {name: len(served(ROOT / "templates/assets" / name)) for name in ASSETS}
+    assert sizes["page.js"] <= 8192 and sizes["page.css"] <= 18 * 1024
+    assert sizes["page.js"] + sizes["ledger.js"] <= 9 * 1024, "the index of numbers has a search as well"
+
+
+def test_a_script_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "page.js").write_text("let = ;")
+    with pytest.raises(PageError, match="page.js: .*line 1"):
+        served(tmp_path / "page.js")
 
 
 def test_writing_replaces_whole_files_and_leaves_no_scraps(workspace, tmp_path):

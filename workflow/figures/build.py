@@ -11,8 +11,9 @@ import tempfile
 from pathlib import Path
 
 from workflow.derive.values import Values
-from workflow.figures.plate import Missing, Plate
+from workflow.figures.plate import Missing, Plate, Table, label, lit
 from workflow.figures.registry import plates
+from workflow.figures.sheet import Frame, Sheet
 from workflow.figures.style import LAYOUTS
 from workflow.figures.svg import render
 
@@ -41,28 +42,43 @@ def build(values: Values, out: Path) -> dict[str, dict]:
 def _one(plate: Plate, values: Values, folder: Path) -> dict:
     """Draw one plate on both papers; its record in the index."""
     record = {"id": plate.id, "claim": plate.claim, "wide": plate.wide, "code": _code(plate), "file": None, "narrow": None, "keys": [],
-              "sources": [], "rows": 0, "table": None, "missing": None, "reason": None}
-    drawings = {}
+              "sources": [], "rows": 0, "table": None, "frames": {}, "missing": None, "reason": None}
+    drawings, frames, rows = {}, {}, plate.table(values)
     gone = plate.absent(values)
     for layout in () if gone else LAYOUTS:
         sheet = plate.draw(values, layout)
         if isinstance(sheet, Missing):
             gone = sheet.keys
             break
-        drawings[layout.name] = render(sheet, plate.id)
+        drawings[layout.name] = render(sheet, plate.id, _stops(sheet, rows))
+        frames |= {layout.name: [_frame(sheet, frame) for frame in sheet.frames]} if sheet.frames else {}
         if (size := len(drawings[layout.name].encode())) > BUDGET:
             raise TooLarge(f"plate {plate.id} ({layout.name}): {size:,} bytes of SVG, the budget is {BUDGET:,}")
     if gone:
         gone = _known(values, gone)
         reason = _reason(values, gone)
         return record | {"missing": {"key": gone[0], "keys": list(gone), "reason": reason}, "reason": reason}
-    table = plate.table(values)
-    keys = sorted({key for svg in drawings.values() for key in _FACT.findall(svg)} | table.facts())
+    keys = sorted({key for svg in drawings.values() for key in _FACT.findall(svg)} | rows.facts())
     sources = sorted({cell.file for key in keys if key in values.facts for cell in _leaves(values, key)})
     for name, svg in drawings.items():
         (folder / _file(plate.id, name)).write_text(svg, "utf8")
     return record | {"file": _file(plate.id, "wide"), "narrow": _file(plate.id, "narrow"), "keys": keys, "sources": sources,
-                     "rows": len(table.rows), "table": table.to_json()}
+                     "rows": len(rows.rows), "table": rows.to_json(), "frames": frames}
+
+
+def _stops(sheet: Sheet, table: Table) -> str:
+    """Places to read the drawing at as `x:row,row ...`; one without a row in the table is left out."""
+    found = []
+    for stop in sheet.stops:
+        named = [lit(stop.level), *([label(stop.name)] if stop.name else [])]
+        rows = [str(at) for at, row in enumerate(table.rows) if all(cell in row for cell in named)]
+        if rows:
+            found.append(f"{round(stop.x, 1):g}:{','.join(rows)}")
+    return " ".join(found)
+
+
+def _frame(sheet: Sheet, frame: Frame) -> dict:
+    return {"caption": frame.caption, "groups": list(frame.groups), "box": f"0 {frame.top:g} {sheet.width:g} {frame.height:g}"}
 
 
 def _file(identifier: str, layout: str) -> str:

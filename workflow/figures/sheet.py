@@ -32,6 +32,28 @@ def label(name: str) -> str:
     return f"@@{name}@@"
 
 
+@dataclass(frozen=True)
+class Stop:
+    """A place across where a drawing can be read off: its x and what names the rows of the data table that belong to it."""
+
+    x: float
+    level: int
+    """The coordinate, as the table writes it."""
+    name: str = ""
+    """A label that the rows have too, where one level stands on two axes."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One still of a drawing that tells a sequence: its caption, the groups in sight, and the part of the paper that it shows."""
+
+    caption: str
+    """Its name under `frames` of the plate's strings."""
+    groups: tuple[str, ...]
+    top: float
+    height: float
+
+
 class Sheet:
     """One drawing of `layout.width` x `height` SVG units; origin top left."""
 
@@ -42,6 +64,8 @@ class Sheet:
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set(xlim=(0, layout.width), ylim=(height, 0))
         self.axes.axis("off")
+        self.stops: list[Stop] = []
+        self.frames: list[Frame] = []
         self._order = 0
         self._group = ""
 

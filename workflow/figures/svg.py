@@ -28,15 +28,15 @@ _SHARED = {
 _COLOURS = {token.sentinel: token.css for token in TOKENS}
 
 
-def render(sheet: Sheet, plate: str) -> str:
-    """The finished, language-neutral SVG of a sheet: the same bytes for the same sheet."""
+def render(sheet: Sheet, plate: str, stops: str = "") -> str:
+    """The finished, language-neutral SVG of a sheet: the same bytes for the same sheet. `stops`: where it can be read off, for the page's script."""
     raw = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": plate, "path.simplify": False}):
         sheet.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}, transparent=True)
-    return finish(raw.getvalue(), plate, sheet.layout.name, sheet.layout.text)
+    return finish(raw.getvalue(), plate, sheet.layout.name, sheet.layout.text, stops)
 
 
-def finish(raw: str, plate: str, layout: str, size: float) -> str:
+def finish(raw: str, plate: str, layout: str, size: float, stops: str = "") -> str:
     """Strip, flatten, recolour and name. `raw` is matplotlib's output; the result has slots `@@title@@` and `@@alt@@`."""
     root = etree.fromstring(raw.encode(), etree.XMLParser(remove_blank_text=True, remove_comments=True))
     prefix = plate if layout == "wide" else f"{plate}-{layout}"
@@ -52,6 +52,8 @@ def finish(raw: str, plate: str, layout: str, size: float) -> str:
     root.attrib.clear()
     root.set("viewBox", box)
     root.set("data-plate", plate)
+    if stops:
+        root.set("data-stops", stops)
     root.set("role", "img")
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
     root.set("font-size", _short(str(size)))

@@ -17,6 +17,7 @@ from workflow.page.errors import PageError
 from workflow.page.speaking import lacking
 from workflow.page.splice import PLATE_WORDS, Context, data_element
 from workflow.page.strings import Strings
+
 WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
 
@@ -34,6 +35,8 @@ class Drawing:
     table: dict | None
     svg: str | None
     narrow: str | None
+    frames: dict[str, list[dict]] = field(default_factory=dict)
+    """Layout -> stills of a drawing that can be played: caption, groups in sight, part of the paper."""
     missing: tuple[str, ...] = ()
     reason: str = ""
     """Why it was not drawn, in the words of the derivation."""
@@ -63,6 +66,7 @@ class Drawing:
             record["table"],
             svg,
             narrow,
+            record.get("frames") or {},
             missing,
             str(record.get("reason") or ""),
         )
@@ -158,20 +162,43 @@ class Plates:
             f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
             f'<span class="plate-sub">{self.subtitle(plate)}</span></figcaption>'
         )
-        size = "plate wide" if drawing.wide else "plate"
+        size = f"plate{' wide' if drawing.wide else ''}{' moving' if drawing.frames else ''}"
         opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
         if drawing.missing:
             known = [key for key in drawing.missing if self.context.lookup.known(key)][:3]
             reasons = "".join(map(self._reason, known)) or f'<li><code lang="en">{escape(drawing.reason)}</code></li>'
             return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
         narrow = self._inlined(plate, "narrow") if drawing.narrow else ""
-        art = f'<div class="plate-art{"" if narrow else " single"}">{self._inlined(plate, "svg")}{narrow}</div>'
+        stills, buttons = (self._stills(drawing), self._buttons()) if drawing.frames else ("", "")
+        art = f'<div class="plate-art{"" if narrow else " single"}">{self._inlined(plate, "svg")}{narrow}{buttons}{stills}</div>'
         table = (
             f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>'
             if drawing.table
             else ""
         )
         return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
+
+    def _stills(self, drawing: Drawing) -> str:
+        """A caption for each phase, and the phase itself for where nothing moves: clones of the drawing's own groups, cut to their part of the paper."""
+        size = re.search(r'font-size="[^"]*"', self.svg(drawing.id))[0]
+        items = []
+        for at, frame in enumerate(drawing.frames["wide"]):
+            cut = "".join(self._still(drawing.id, layout, frames[at], size) for layout, frames in drawing.frames.items())
+            text = self.strings.leaf("plates", drawing.id, "frames", frame["caption"], language=self.context.language)
+            items.append(f"<li><p>{self.inline(text)}</p>{cut}</li>")
+        return f'<ol class="frames">{"".join(items)}</ol>'
+
+    @staticmethod
+    def _still(plate: str, layout: str, frame: dict, size: str) -> str:
+        prefix = plate if layout == "wide" else f"{plate}-{layout}"
+        uses = "".join(f'<use href="#{prefix}-{group}"/>' for group in frame["groups"])
+        return f'<svg class="plate-{layout}" viewBox="{frame["box"]}" {size} stroke-linejoin="round" aria-hidden="true">{uses}</svg>'
+
+    def _buttons(self) -> str:
+        """Back, play or pause, on; of no use without the script, which shows them."""
+        back, play, pause, on = (self.ui(name) for name in ("back", "play", "pause", "on"))
+        buttons = (f"◀ {back}", f'<span class="play">▶ {play}</span><span class="pause">{pause}</span>', f"{on} ▶")
+        return f'<div class="motion needs-js" hidden>{"".join(f"<button type=button>{text}</button>" for text in buttons)}</div>'
 
     def _inlined(self, plate: str, width: str) -> str:
         """The drawing for its place in the page, whose style sheet has every colour: the literal ones that a file needs are left out."""

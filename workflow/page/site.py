@@ -15,6 +15,7 @@ from workflow.derive.moved import Move
 from workflow.derive.schema import read_bytes
 from workflow.derive.values import Values
 from workflow.page import moved
+from workflow.page.assets import served
 from workflow.page.errors import PageError, Problem
 from workflow.page.feed import NEVER, Entry, feed, sitemap
 from workflow.page.inert import UNSAFE, inert_json
@@ -57,7 +58,7 @@ def build(
     `folder`: NAME/values.json, NAME/claims.json and NAME/figures of each campaign. `previous`: campaign -> publication to compare with.
     """
     sources = Sources.load(templates)
-    result = Result({f"assets/{name}": (templates / "assets" / name).read_bytes() for name in ASSETS})
+    result = Result({f"assets/{name}": served(templates / "assets" / name) for name in ASSETS})
     pages: list[Page] = []
     for name in plan.names:
         pages += _campaign(name, plan, folder, sources, site_url, result, (previous or {}).get(name))

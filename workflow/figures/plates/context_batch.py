@@ -7,7 +7,7 @@ from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
 from workflow.figures.read import Mark, interval, series
 from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
-from workflow.figures.sheet import Panel, Sheet, gutter, label, number
+from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, number
 from workflow.figures.style import DEN, INK2, NUM, Cue, Layout, Token
 
 ROWS = (
@@ -36,6 +36,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
                 levels = [m.at for r in ROWS for m in cells[r[0], axis]] or [1]
                 panel = Panel(sheet, margin + column * (width + between), top + head, width, height, log_over(levels, 1.15), scales[row])
                 _panel(panel, cells[row, axis], sorted(set(levels)), color, cue, first=column == 0, last=place == 1)
+                if place == 0 and cells[row, axis]:
+                    sheet.stops += [Stop(panel.x(level), level, axis) for level in sorted(set(levels))]
     for column, axis in enumerate(COLUMNS):
         x = margin + column * (width + between)
         sheet.text(x + width / 2, sheet.height - 6, label(axis), "middle", INK2)

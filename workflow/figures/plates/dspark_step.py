@@ -1,6 +1,7 @@
 """One logged round, start to end: tokens drafted one after the other, checked in one pass, committed; times to scale.
 
-Each phase is a group of its own (`draft`, `verify`, `accept`, `commit`, `time`), so that motion can be added by CSS alone.
+What appears at one moment is a group of its own (`draft`, `draft-1` …, `verify`, `accept-1` …, `commit`, `time-draft` …): the page plays them on the
+round's own clock, and shows the frames, one a phase, where nothing may move.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
 from workflow.figures.read import absent, series, value
 from workflow.figures.scale import Scale
-from workflow.figures.sheet import Sheet, label, number
+from workflow.figures.sheet import Frame, Sheet, label, number
 from workflow.figures.style import AXIS, DEN, INK, INK2, NUM, PAPER, RULE, Layout
 
 ROUND = "dspark.round"
@@ -64,7 +65,8 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         _lane(sheet, 44, "draft", "draft_note", NUM)
         _token(sheet, center(0), 30, box, _end(values, "anchor", cut), INK2)
         sheet.text(center(0), 30 + 26 + size + 4, label("anchor"), "middle", INK2)
-        for place, slot in enumerate(slots, 1):
+    for place, slot in enumerate(slots, 1):
+        with sheet.group(f"draft-{place}"):
             _arrow(sheet, center(place - 1) + box / 2, center(place) - box / 2, 30 + 13)
             _token(sheet, center(place), 30, box, f"@@t:{slot.fact('token')}|{cut}@@", NUM)
             _chance(sheet, values, center(place), 64, box, slot.fact("q"), NUM)
@@ -73,9 +75,10 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         x = center(0) - box / 2 - 6
         sheet.rect(x, 126, center(len(slots)) + box / 2 + 6 - x, 84, None, DEN, 1.8)
         sheet.line([(center(0) - 8, 196 - 6), (center(0) + 8, 196 - 6)], AXIS, 2.0)
-    with sheet.group("accept"):
         for place, slot in enumerate(slots, 1):
             _chance(sheet, values, center(place), 136, box, slot.fact("p"), DEN)
+    for place in range(1, len(slots) + 1):
+        with sheet.group(f"accept-{place}"):
             _verdict(sheet, center(place), 196, place - 1 < kept, place - 1 == kept)
     with sheet.group("commit"):
         _lane(sheet, 262, "commit", "commit_note", INK)
@@ -89,10 +92,28 @@ def _across(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
             sheet.rect(center(place) - 9, 312, 18, 18, INK if chosen else None, INK if chosen else AXIS, 1.4, () if chosen else (3, 2))
             if chosen:
                 sheet.text(center(place), 312 + 18 + size + 2, label("kept"), "middle", INK2)
+    _times(sheet, values, left, 378, layout.width - left - 2, 26)
     with sheet.group("time"):
         _lane(sheet, 396, "time", None, INK2)
-        _times(sheet, values, left, 378, layout.width - left - 2, 26)
+        _named(sheet, values, left, 378 + 26 + size + 4, layout.width - left - 2)
+    sheet.frames = _frames(len(slots), (0, 118), (118, 104), (222, sheet.height - 222))
     return sheet
+
+
+def _frames(drafts: int, draft: tuple[float, float], verify: tuple[float, float], commit: tuple[float, float]) -> list[Frame]:
+    """One a phase; each shows the band of its phase (top, height), acceptance the verified block again with the verdicts on it.
+
+    A bar of the clock belongs to its phase too, though only the last frame shows the clock.
+    """
+    drafted = ("draft", *(f"draft-{place}" for place in range(1, drafts + 1)))
+    judged = tuple(f"accept-{place}" for place in range(1, drafts + 1))
+    behind = drafted if verify[0] == draft[0] else ()
+    return [
+        Frame("draft", (*drafted, "time", "time-draft"), *draft),
+        Frame("verify", (*behind, "verify", "time-verify"), *verify),
+        Frame("accept", (*behind, "verify", *judged), *verify),
+        Frame("commit", ("commit", "time", "time-draft", "time-verify", "time-commit"), *commit),
+    ]
 
 
 def _lane(sheet: Sheet, y: float, text: str, note: str | None, color) -> None:
@@ -139,21 +160,32 @@ def _verdict(sheet: Sheet, x: float, y: float, accepted: bool, first_refused: bo
         sheet.line([(x - 8, y - 6), (x + 8, y - 6)], AXIS, 2.0, (3, 2))
 
 
-def _times(sheet: Sheet, values: Values, x: float, y: float, width: float, height: float) -> None:
-    """Draft, verify and commit end to end on one clock."""
-    size = sheet.layout.text
+def _clock(values: Values) -> Scale:
+    """The whole round as one: its total, or its phases where they add up to more."""
     total = value(values, f"{ROUND}.total_ms")
-    scale = Scale(0.0, max(total, sum(value(values, f"{ROUND}.{p}_ms") for p in PHASES)) or 1.0)
-    at = written = x
+    return Scale(0.0, max(total, sum(value(values, f"{ROUND}.{p}_ms") for p in PHASES)) or 1.0)
+
+
+def _times(sheet: Sheet, values: Values, x: float, y: float, width: float, height: float) -> None:
+    """Draft, verify and commit end to end on one clock, each bar a group of its own."""
+    scale = _clock(values)
     for phase, color in zip(PHASES, (NUM, DEN, INK)):
         long = width * scale(value(values, f"{ROUND}.{phase}_ms"))
-        sheet.rect(at, y, max(long, 1.5), height, color)
-        if phase != "commit":
-            written = max(written, at)
-            sheet.text(written, y + height + size + 4, f"{label(phase)} {number(f'{ROUND}.{phase}_ms')}", "start", color)
-            written += size * 8.4
-        at += long
-    sheet.text(x + width, y + height + size + 4, number(f"{ROUND}.total_ms"), "end", INK, bold=True)
+        with sheet.group(f"time-{phase}"):
+            sheet.rect(x, y, max(long, 1.5), height, color)
+        x += long
+
+
+def _named(sheet: Sheet, values: Values, x: float, y: float, width: float) -> None:
+    """What the bars are called, and the whole; the commit is too short to be named."""
+    scale = _clock(values)
+    at = written = x
+    for phase, color in (("draft", NUM), ("verify", DEN)):
+        written = max(written, at)
+        sheet.text(written, y, f"{label(phase)} {number(f'{ROUND}.{phase}_ms')}", "start", color)
+        written += sheet.layout.text * 8.4
+        at += width * scale(value(values, f"{ROUND}.{phase}_ms"))
+    sheet.text(x + width, y, number(f"{ROUND}.total_ms"), "end", INK, bold=True)
 
 
 def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
@@ -169,8 +201,9 @@ def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         sheet.text(0, size, label("draft"), color=NUM, bold=True)
         sheet.text(columns["q"], size + 20, label("q"), "middle", NUM)
         _token(sheet, columns["token"], head, box, _end(values, "anchor", 8), INK2)
-        for place, slot in enumerate(slots, 1):
-            y = head + pitch * place
+    for place, slot in enumerate(slots, 1):
+        y = head + pitch * place
+        with sheet.group(f"draft-{place}"):
             sheet.line([(columns["token"], y - pitch + 27), (columns["token"], y - 6)], NUM, 1.4)
             sheet.polygon([(columns["token"], y - 1), (columns["token"] - 4, y - 7), (columns["token"] + 4, y - 7)], NUM)
             _token(sheet, columns["token"], y, box, f"@@t:{slot.fact('token')}|8@@", NUM)
@@ -180,11 +213,11 @@ def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
         sheet.text(columns["p"], size + 20, label("p"), "middle", DEN)
         sheet.rect(columns["p"] - bar / 2 - 8, head - 8, layout.width - columns["p"] + bar / 2 + 6, pitch * (len(slots) + 1) - 2, None, DEN, 1.8)
         sheet.text(columns["p"] + 20, head + 20, label("anchor"), "middle", INK2)
-    with sheet.group("accept"):
         for place, slot in enumerate(slots, 1):
-            y = head + pitch * place
-            _chance(sheet, values, columns["p"], y, bar, slot.fact("p"), DEN)
-            _verdict(sheet, columns["verdict"] - 8, y + 22, place - 1 < kept, place - 1 == kept)
+            _chance(sheet, values, columns["p"], head + pitch * place, bar, slot.fact("p"), DEN)
+    for place in range(1, len(slots) + 1):
+        with sheet.group(f"accept-{place}"):
+            _verdict(sheet, columns["verdict"] - 8, head + pitch * place + 22, place - 1 < kept, place - 1 == kept)
     with sheet.group("commit"):
         top = rows + 12
         sheet.text(0, top + 4, label("commit"), bold=True)
@@ -194,9 +227,11 @@ def _tall(values: Values, slots: list[Slot], layout: Layout) -> Sheet:
             chosen = place == kept
             sheet.rect(2 + place * 24, top + 96, 16, 16, INK if chosen else None, INK if chosen else AXIS, 1.4, () if chosen else (3, 2))
         sheet.text(2 + (len(slots) + 1) * 24 + 4, top + 96 + 13, label("kept"), color=INK2)
+    _times(sheet, values, 1, top + 154, layout.width - 2, 20)
     with sheet.group("time"):
         sheet.text(0, top + 144, label("time"), color=INK2, bold=True)
-        _times(sheet, values, 1, top + 154, layout.width - 2, 20)
+        _named(sheet, values, 1, top + 154 + 20 + size + 4, layout.width - 2)
+    sheet.frames = _frames(len(slots), (0, top - 12), (0, top - 12), (top - 12, sheet.height - top + 12))
     return sheet
 
 

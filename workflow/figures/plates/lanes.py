@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import Mark, series, value
 from workflow.figures.scale import around, from_zero, log_over, nice_ticks
-from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
+from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, number, spread
 from workflow.figures.style import INK, INK2, LANE, RULE, Layout
 
 LANES = ("plain", "dspark")
@@ -28,6 +28,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     with sheet.group("throughput"):
         sheet.text(0, layout.text + 1, label("throughput"), bold=True)
         panel.frame(levels, nice_ticks(top, 4), xlabels=False)
+        sheet.stops = [Stop(panel.x(level), level) for level in levels]
         _throughput(panel, curves)
     air = layout.text + 20  # room for the numbers above the first and below the last mark
     pad = air / (lower - 2 * air)

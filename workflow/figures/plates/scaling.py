@@ -9,7 +9,7 @@ from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
 from workflow.figures.read import LANES, series, value, word
 from workflow.figures.scale import Scale, from_zero, log_over, nice_ticks, thin
-from workflow.figures.sheet import Panel, Sheet, gutter, label, spread
+from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, spread
 from workflow.figures.style import INK, INK2, LANE, Layout
 
 DRAWN = ("plain", "dspark")
@@ -102,6 +102,7 @@ def _draw_wait(sheet: Sheet, box: tuple, up: Scale, waits: dict) -> None:
     levels = sorted({m.at for m in marks})
     panel = Panel(sheet, *box, log_over(levels, 1.2), up)
     panel.frame(thin(levels, 4), nice_ticks(panel.yscale, 4))
+    sheet.stops = [Stop(panel.x(level), level) for level in levels]
     places = spread([panel.y(line[-1].value) for line in waits.values()], layout.text + 4, panel.top, panel.bottom)
     for (lane, line), place in zip(waits.items(), places):
         panel.curve([(m.at, m.value) for m in line], INK, LANE[lane], size=7)

@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import series, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
-from workflow.figures.sheet import Panel, Point, Sheet, clear_side, gutter, label, number, spread
+from workflow.figures.sheet import Panel, Point, Sheet, Stop, clear_side, gutter, label, number, spread
 from workflow.figures.style import DEN, INK2, NUM, Cue, Layout
 
 HERE = 4
@@ -28,6 +28,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, Scale(0.7, widest + 0.3), scale)
     sheet.text(0, layout.text + 1, label("ratio"), color=DEN, bold=True)
     panel.frame([m.at for m in cost], nice_ticks(scale, 4))
+    sheet.stops = [Stop(panel.x(m.at), m.at) for m in cost]
     lines = {f"limit_{place}": (points, NUM) for place, points in limits.items() if points}
     lines["cost"] = ([(m.at, m.value) for m in cost], DEN)
     heights = _heights(panel, {text: points for text, (points, _) in lines.items()})

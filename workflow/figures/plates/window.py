@@ -7,7 +7,7 @@ from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
 from workflow.figures.read import CONTENT, Mark, series, value, word
 from workflow.figures.scale import Scale, from_zero, nice_ticks
-from workflow.figures.sheet import Panel, Sheet, gutter, label, number, spread
+from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, number, spread
 from workflow.figures.style import CONTENT as CUES
 from workflow.figures.style import DEN, INK, INK2, NUM, Cue, Layout, Token
 
@@ -41,6 +41,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
             if part == "speedup":
                 _best(panel, values, curves[part])
         top += head + height + 8
+    sheet.stops = [Stop(panel.x(gamma), gamma) for gamma in range(1, widest + 1)]
     edge = layout.width - 2 if layout.narrow else panel.right
     sheet.text(edge, panel.bottom + layout.text * 2 + 12, label("gamma"), "end", INK2)
     return sheet
