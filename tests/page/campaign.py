@@ -120,6 +120,7 @@ class Workspace:
         folder.mkdir(parents=True)
         for suffix, id in (("", "window-wide"), (".narrow", "window-narrow")):
             (folder / f"window{suffix}.svg").write_text(SVG.format(id))
+        (folder / "share.png").write_bytes(b"\x89PNG\r\n\x1a\n")
         (folder / "index.json").write_text(json.dumps({"window": PLATE}))
         return space
 

@@ -1,6 +1,7 @@
 """What programs read of the site: feed, sitemap, JSON-LD and Open Graph; and the page with both languages."""
 
 import json
+import posixpath
 import re
 
 from lxml import etree, html
@@ -33,6 +34,85 @@ def test_the_feed_has_what_atom_asks_for(workspace):
         assert len({entry.findtext(f"{{{ATOM}}}id") for entry in entries}) == len(entries) == 2
         assert [entry.find(f"{{{ATOM}}}link").get("hreflang") for entry in entries] == ["zh-Hans", "en"]
         assert all(entry.find(f"{{{ATOM}}}link").get("href").startswith(url) for entry in entries)
+
+
+GRAMMAR = """<grammar xmlns="http://relaxng.org/ns/structure/1.0" xmlns:a="http://www.w3.org/2005/Atom" datatypeLibrary="http://www.w3.org/2001/XMLSchema-datatypes">
+<start><element name="a:feed"><interleave>
+  <ref name="common"/><element name="a:author"><element name="a:name"><text/></element></element>
+  <element name="a:link"><attribute name="rel"><value>self</value></attribute><attribute name="type"><value>application/atom+xml</value></attribute><ref name="to"/></element>
+  <zeroOrMore><element name="a:entry"><attribute name="xml:lang"><data type="language"/></attribute><interleave>
+    <ref name="common"/><element name="a:summary"><text/></element>
+    <element name="a:link"><attribute name="rel"><value>alternate</value></attribute><attribute name="type"><value>text/html</value></attribute>
+      <attribute name="hreflang"><data type="language"/></attribute><ref name="to"/></element>
+  </interleave></element></zeroOrMore>
+</interleave></element></start>
+<define name="to"><attribute name="href"><data type="anyURI"/></attribute></define>
+<define name="common"><interleave>
+  <element name="a:id"><data type="anyURI"><param name="pattern">(https?|urn):.+</param></data></element>
+  <element name="a:title"><data type="string"><param name="minLength">1</param></data></element>
+  <element name="a:updated"><data type="dateTime"/></element>
+</interleave></define></grammar>"""
+"""What RFC 4287 asks of a feed and its entries, as far as this feed uses it: nothing else may stand in it, nothing of it may lack."""
+
+
+def test_the_feed_obeys_the_grammar_of_atom(workspace):
+    grammar = etree.RelaxNG(etree.fromstring(GRAMMAR))
+    for url in ("", URL):
+        grammar.assertValid(etree.fromstring(build_at(workspace, url).files["feed.xml"]))
+    broken = etree.fromstring(build_at(workspace, URL).files["feed.xml"])
+    broken.find(f"{{{ATOM}}}updated").text = "yesterday"
+    assert not grammar.validate(broken)
+
+
+VOCABULARY = {
+    "ScholarlyArticle": {"headline", "description", "inLanguage", "url", "image", "license", "author", "dateModified", "workTranslation",
+                         "translationOfWork", "isBasedOn", "mentions"},
+    "Organization": {"name"},
+    "Dataset": {"name", "distribution", "variableMeasured"},
+    "DataDownload": {"contentUrl", "encodingFormat", "sha256"},
+    "SoftwareSourceCode": {"name", "programmingLanguage", "license", "version"},
+}  # fmt: skip
+"""Types of schema.org that the page uses, with the properties that schema.org gives them."""
+
+
+def nodes(data):
+    """Every typed node of a JSON-LD document."""
+    if isinstance(data, dict):
+        yield from ([data] if "@type" in data else [])
+        data = list(data.values())
+    for one in data if isinstance(data, list) else ():
+        yield from nodes(one)
+
+
+def test_json_ld_speaks_of_what_schema_org_knows(workspace):
+    for url in ("", URL):
+        result = build_at(workspace, url)
+        for path in ("index.html", "zh/index.html"):
+            data = json.loads(page(result, path).xpath("//script[@type='application/ld+json']")[0].text)
+            assert data["@context"] == "https://schema.org"
+            for node in nodes(data):
+                assert set(node) - {"@type", "@context", "@id"} <= VOCABULARY[node["@type"]], node
+            assert re.fullmatch(r"\d{4}-\d\d-\d\d", data["dateModified"]) and len(data["headline"]) <= 110
+            links = [data["url"], data["image"], *(one["distribution"]["contentUrl"] for one in data["isBasedOn"])]
+            if url:
+                assert all(link.startswith(URL) and (link.endswith("/") or link.removeprefix(URL) in result.files) for link in links)
+            assert ("workTranslation" in data) != ("translationOfWork" in data)
+
+
+def test_a_link_to_the_page_is_shown_with_its_picture(workspace):
+    for url in ("", URL):
+        result = build_at(workspace, url)
+        for path, locale, other in (("index.html", "en_GB", "zh_CN"), ("zh/numbers/index.html", "zh_CN", "en_GB")):
+            root = page(result, path)
+            said = {node.get("property"): node.get("content") for node in root.xpath("//meta[@property]")}
+            assert said["og:locale"] == locale and said["og:locale:alternate"] == other
+            assert (said["og:image:width"], said["og:image:height"], said["og:image:type"]) == ("1200", "630", "image/png")
+            assert said["og:image:alt"] and said["og:site_name"] == "Soundings"
+            assert said.get("og:url", "") == (URL + path.removesuffix("index.html") if url else "")
+            where = said["og:image"].removeprefix(URL) if url else posixpath.normpath(posixpath.join(posixpath.dirname(path), said["og:image"]))
+            assert where == "figures/share.png" and where in result.files
+            named = {node.get("name"): node.get("content") for node in root.xpath("//meta[starts-with(@name, 'citation_')]")}
+            assert named["citation_title"] and named["citation_publication_date"] == "2026/01/02"
 
 
 def test_a_newer_campaign_comes_first():

@@ -13,7 +13,7 @@ from workflow.figures.build import build
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.figures", description="Draw the plates of one campaign from its values.json.")
     parser.add_argument("--values", type=Path, required=True, help="values.json of `python -m workflow.derive`")
-    parser.add_argument("--out", type=Path, required=True, help="folder for ID.svg, ID.narrow.svg and index.json")
+    parser.add_argument("--out", type=Path, required=True, help="folder for ID.svg, ID.narrow.svg, share.png and index.json")
     options = parser.parse_args(arguments)
     try:
         index = build(Values.load(options.values), options.out)

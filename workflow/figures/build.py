@@ -13,6 +13,8 @@ from pathlib import Path
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, label, lit
 from workflow.figures.registry import plates
+from workflow.figures.share import BUDGET as SHARE_BUDGET
+from workflow.figures.share import FILE, picture
 from workflow.figures.sheet import Frame, Sheet
 from workflow.figures.style import LAYOUTS
 from workflow.figures.svg import render
@@ -27,11 +29,12 @@ class TooLarge(ValueError):
 
 
 def build(values: Values, out: Path) -> dict[str, dict]:
-    """Write `ID.svg`, `ID.narrow.svg` and `index.json` into `out`, all or nothing. Returns the index."""
+    """Write `ID.svg`, `ID.narrow.svg`, `share.png` and `index.json` into `out`, all or nothing. Returns the index."""
     out.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         index = {plate.id: _one(plate, values, fresh) for plate in plates()}
+        (fresh / FILE).write_bytes(_small(picture(values)))
         (fresh / "index.json").write_text(json.dumps(index, indent=1, ensure_ascii=False, sort_keys=True) + "\n", "utf8")
         _replace(fresh, out)
     finally:
@@ -79,6 +82,12 @@ def _stops(sheet: Sheet, table: Table) -> str:
 
 def _frame(sheet: Sheet, frame: Frame) -> dict:
     return {"caption": frame.caption, "groups": list(frame.groups), "box": f"0 {frame.top:g} {sheet.width:g} {frame.height:g}"}
+
+
+def _small(png: bytes) -> bytes:
+    if len(png) > SHARE_BUDGET:
+        raise TooLarge(f"{FILE}: {len(png):,} bytes, the budget is {SHARE_BUDGET:,}")
+    return png
 
 
 def _file(identifier: str, layout: str) -> str:

@@ -6,7 +6,7 @@ artist's gid and become `<g id>` and `data-lit` when the file is finished (svg.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -57,8 +57,8 @@ class Frame:
 class Sheet:
     """One drawing of `layout.width` x `height` SVG units; origin top left."""
 
-    def __init__(self, layout: Layout, height: float) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout, height: float, ink: Callable[[Token], str] = lambda token: token.sentinel) -> None:
+        self.layout, self.ink = layout, ink
         self.width, self.height = layout.width, height
         self.figure = Figure(figsize=(layout.width / 72, height / 72), dpi=72)
         self.axes = self.figure.add_axes((0, 0, 1, 1))
@@ -88,7 +88,7 @@ class Sheet:
         x, y = zip(*points)
         # matplotlib multiplies dashes by the line width; these are given in SVG units.
         style = (0, tuple(d / width for d in dash)) if dash else "-"
-        self._add(Line2D(x, y, color=color.sentinel, linewidth=width, linestyle=style, solid_capstyle="butt", dash_capstyle="butt"))
+        self._add(Line2D(x, y, color=self.ink(color), linewidth=width, linestyle=style, solid_capstyle="butt", dash_capstyle="butt"))
 
     def marks(self, points: Sequence[Point], shape: str = "o", color: Token = INK, size: float = 8.0,
               filled: bool | None = True) -> None:
@@ -96,9 +96,9 @@ class Sheet:
         if not points:
             return
         x, y = zip(*points)
-        face = "none" if filled is None else (color if filled else PAPER).sentinel
+        face = "none" if filled is None else self.ink(color if filled else PAPER)
         self._add(Line2D(x, y, linestyle="none", marker=shape, markersize=size * (0.86 if shape == "D" else 1.0),
-                         markeredgecolor=color.sentinel, markeredgewidth=1.8, markerfacecolor=face))
+                         markeredgecolor=self.ink(color), markeredgewidth=1.8, markerfacecolor=face))
 
     def ring(self, center: Point, color: Token = INK, size: float = 16.0) -> None:
         """A ring around a mark: this one is meant."""
@@ -106,19 +106,19 @@ class Sheet:
 
     def rect(self, x: float, y: float, width: float, height: float, color: Token | None = INK, edge: Token | None = None,
              stroke: float = 1.4, dash: Sequence[float] = ()) -> None:
-        self._add(Rectangle((x, y), width, height, facecolor=color.sentinel if color else "none",
-                            edgecolor=edge.sentinel if edge else "none", linewidth=stroke if edge else 0,
+        self._add(Rectangle((x, y), width, height, facecolor=self.ink(color) if color else "none",
+                            edgecolor=self.ink(edge) if edge else "none", linewidth=stroke if edge else 0,
                             linestyle=(0, tuple(d / stroke for d in dash)) if dash else "-"))
 
     def polygon(self, points: Sequence[Point], color: Token) -> None:
-        self._add(Polygon(points, closed=True, facecolor=color.sentinel, edgecolor="none"))
+        self._add(Polygon(points, closed=True, facecolor=self.ink(color), edgecolor="none"))
 
     def text(self, x: float, y: float, content: str, anchor: str = "start", color: Token = INK, size: float | None = None,
              bold: bool = False, halo: bool = False, mono: bool = False, role: str = "") -> None:
         """Text with its baseline at y. `anchor`: start, middle or end of the filled text stands at x."""
         side = {"start": "left", "middle": "center", "end": "right"}[anchor]
         marks = ",".join(m for m in (role, "mono" if mono else "", "halo" if halo else "", "bold" if bold else "") if m)
-        self._add(Text(x, y, content, color=color.sentinel, fontsize=size or self.layout.text, ha=side, va="baseline"), marks)
+        self._add(Text(x, y, content, color=self.ink(color), fontsize=size or self.layout.text, ha=side, va="baseline"), marks)
 
     def axis_text(self, x: float, y: float, content: str, anchor: str = "middle", color: Token = INK2, halo: bool = False) -> None:
         """A coordinate: digits that are declared (`data-lit="axis"`), not spliced."""

@@ -56,6 +56,10 @@ class Routes:
     def figure(self, plate: str, language: str) -> str:
         return f"{self.prefix}figures/{plate}.{language}.svg"
 
+    def share(self) -> str:
+        """The picture that links to the campaign's pages are shown with elsewhere."""
+        return f"{self.prefix}figures/share.png"
+
     def files(self, measured: Iterable[str], plates: Iterable[str]) -> list[str]:
         """Every file of the campaign. `measured`: names of its CSVs and manifests; published claims among them have an audit."""
         measured = list(measured)
@@ -67,6 +71,7 @@ class Routes:
             *(self.cards(language) for language in LANGUAGES),
             *(self.audit(language) for language in LANGUAGES if AUDITED in measured),
             *(f"{self.prefix}{name}" for name in ("values.json", "claims.json")),
+            self.share(),
             *(self.data(name) for name in measured),
             *(self.figure(plate, language) for plate in plates for language in LANGUAGES),
         ]

@@ -90,6 +90,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files |= {path: svg.encode() for path, svg in builder.figures()}
     except PageError as error:
         builder.problems += error.problems
+    result.files[here.share()] = _share(folder / name / "figures" / Path(here.share()).name)
     result.files[f"{here.prefix}values.json"] = values_file.read_bytes()
     claims = folder / name / "claims.json"
     result.files[f"{here.prefix}claims.json"] = (
@@ -99,6 +100,12 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files[here.data(path.name.removesuffix(".gz"))] = read_bytes(plan.root / path)
     result.problems += builder.problems
     return pages
+
+
+def _share(file: Path) -> bytes:
+    if not file.exists():
+        raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates")
+    return file.read_bytes()
 
 
 def _entry(page: Page) -> Entry:

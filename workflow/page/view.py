@@ -18,6 +18,10 @@ from workflow.page.speaking import lacking
 from workflow.page.splice import Context
 from workflow.page.strings import Strings
 
+LICENCE = "https://spdx.org/licenses/MIT"
+LOCALE = {"en": "en_GB", "zh": "zh_CN"}
+"""Languages as Open Graph names them."""
+
 
 @dataclass(frozen=True)
 class PlainText:
@@ -90,7 +94,7 @@ class PageView:
 
     @property
     def og_locale(self) -> str:
-        return {"en": "en_GB", "zh": "zh_CN"}[self.language]
+        return LOCALE[self.language]
 
     def to(self, target: str) -> str:
         return relative(target, self.path)
@@ -147,6 +151,23 @@ class PageView:
     def alternates(self) -> list[tuple[str, str]]:
         link = (lambda path: f"{self.site_url}{path.removesuffix('index.html')}") if self.site_url else self.to
         return [*((LANG[language], link(self._in(language))) for language in LANGUAGES), ("x-default", link(self._in("en")))]
+
+    def address(self, path: str) -> str:
+        """A file of the site for programs elsewhere: its address where the site's is known, else the way to it."""
+        return f"{self.site_url}{path.removesuffix('index.html')}" if self.site_url else self.to(path)
+
+    @property
+    def share(self) -> str:
+        return self.address(self.routes.share())
+
+    @property
+    def og_other(self) -> str:
+        return LOCALE[self.other]
+
+    @property
+    def published(self) -> str:
+        """Day of the campaign's last run; empty where none is known."""
+        return max((run.end[:10] for run in self.runs if run.end[10:11] == "T"), default="")
 
     @property
     def canonical(self) -> str:
@@ -250,14 +271,22 @@ class ReportView(PageView):
                 "headline": self.text("ui.heading").text,
                 "description": self.text("ui.description").text,
                 "inLanguage": self.lang,
-                "workTranslation" if self.language == "en" else "translationOfWork": {"@id": self.twin},
+                "url": self.address(self.path),
+                "image": self.share,
+                "license": LICENCE,
+                "author": {"@type": "Organization", "name": "Soundings"},
+                **({"dateModified": self.published} if self.published else {}),
+                "workTranslation" if self.language == "en" else "translationOfWork": {
+                    "@type": "ScholarlyArticle",
+                    "@id": self.address(self._in(self.other)),
+                },
                 "isBasedOn": [
                     {
                         "@type": "Dataset",
                         "name": run.file,
                         "distribution": {
                             "@type": "DataDownload",
-                            "contentUrl": f"{self.root}data/{run.file}",
+                            "contentUrl": self.address(self.routes.data(run.file)),
                             "encodingFormat": "text/csv",
                             "sha256": run.sha256,
                         },
@@ -269,7 +298,7 @@ class ReportView(PageView):
                     "@type": "SoftwareSourceCode",
                     "name": "Soundings",
                     "programmingLanguage": "Python",
-                    "license": "https://spdx.org/licenses/MIT",
+                    "license": LICENCE,
                     "version": sorted({run.commit for run in self.runs if run.commit}),
                 },
             }

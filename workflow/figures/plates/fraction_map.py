@@ -42,12 +42,17 @@ def paths(values: Values) -> list[Path]:
     return found
 
 
+def spots(known: list[Path], values: Values) -> dict[str, list[Point]]:
+    """Path -> (ms a step, tokens a step) of its stops."""
+    return {path.name: [(value(values, step), value(values, tokens)) for _, step, tokens in path.stops] for path in known}
+
+
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
     known = paths(values)
     if not known:
         return Missing(("scale.*.c*.step_ms", "scale.*.c*.tokens_per_step", "window.*.g*.step_ms"))
-    spots = {path.name: [(value(values, step), value(values, tokens)) for _, step, tokens in path.stops] for path in known}
-    every = [spot for line in spots.values() for spot in line]
+    placed = spots(known, values)
+    every = [spot for line in placed.values() for spot in line]
     across, up = log_over([s for s, _ in every], 1.35), log_over([t for _, t in every], 1.5)
     margin = gutter(layout, round_log_ticks(up))
     right, height = (52, 300) if layout.narrow else (66, 360)
@@ -57,24 +62,24 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     sheet.text(0, layout.text + 1, label("tokens"), color=NUM, bold=True)
     sheet.text(layout.width, layout.text + 1, label("rate"), "end", INK2)
     with sheet.group("equal"):
-        _diagonals(panel)
+        diagonals(panel)
     xticks = round_log_ticks(across)
     panel.frame(xticks if not layout.narrow else xticks[:: max(1, len(xticks) // 4)], [])
     for tick in round_log_ticks(up):
         sheet.axis_text(panel.left - 7, panel.y(tick) + layout.text * 0.35, f"{tick:g}", "end")
     for path in known:
         with sheet.group(f"path-{path.name}"):
-            panel.curve(spots[path.name], INK, path.cue, 1.8, 7)
+            panel.curve(placed[path.name], INK, path.cue, 1.8, 7)
     loaded = [path.name for path in known if path.axis == "concurrency"]
-    ahead = max(loaded, key=lambda name: spots[name][-1][1] / spots[name][-1][0], default="")
+    ahead = max(loaded, key=lambda name: placed[name][-1][1] / placed[name][-1][0], default="")
     for path in known:
-        _name(panel, path, spots[path.name], path.name == ahead)
-    _best(panel, values)
+        _name(panel, path, placed[path.name], path.name == ahead)
+    best(panel, values)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("step"), "end", DEN, bold=True)
     return sheet
 
 
-def _diagonals(panel: Panel) -> None:
+def diagonals(panel: Panel) -> None:
     """Lines of equal tokens a second: tokens = rate x ms / 1000, straight at one angle on two logarithmic axes."""
     low, high = (up / across * 1000 for up, across in ((panel.yscale.lo, panel.xscale.hi), (panel.yscale.hi, panel.xscale.lo)))
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -109,10 +114,11 @@ def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> None:
     sheet.text(edge, line + size + 3, label("loaded"), "end", INK2, halo=True)
 
 
-def _best(panel: Panel, values: Values) -> None:
+def best(panel: Panel, values: Values, size: float = 16.0) -> None:
+    """A ring around the run that the page begins with."""
     step, tokens = value(values, "prologue.best.step_ms"), value(values, "prologue.best.accepted_per_step")
     if step and tokens and panel.xscale.lo <= step <= panel.xscale.hi and panel.yscale.lo <= tokens <= panel.yscale.hi:
-        panel.sheet.ring(panel.at((step, tokens)))
+        panel.sheet.ring(panel.at((step, tokens)), size=size)
 
 
 def table(values: Values) -> Table:
