@@ -48,8 +48,8 @@ def output_sha(ids: Sequence[int]) -> str:
 
 
 def tpot_ms(first_token_s: float, end_s: float, osl: int) -> float | None:
-    """Time per output token after the first; None where there is no second token."""
-    return 1000.0 * (end_s - first_token_s) / (osl - 1) if osl > 1 else None
+    """Time per output token after the first; None where there is no second token, or where a client read all of them at once."""
+    return 1000.0 * (end_s - first_token_s) / (osl - 1) if osl > 1 and end_s > first_token_s else None
 
 
 def itl_ms(emissions_s: Sequence[float]) -> list[float]:

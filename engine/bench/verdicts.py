@@ -16,6 +16,11 @@ def finished(points: Sequence[Row], stage: str) -> list[Row]:
     return [point for point in points if point["stage"] == stage and point["status"] == "ok"]
 
 
+def measured(points: Sequence[Row], stage: str, metric: str) -> list[Row]:
+    """Finished cells that have the metric: one that a client could not resolve (all chunks in one read) is no time and has no logarithm."""
+    return [point for point in finished(points, stage) if point.get(metric)]
+
+
 def geometric(values: Sequence[float]) -> float:
     return math.exp(fmean(math.log(value) for value in values))
 
@@ -23,7 +28,7 @@ def geometric(values: Sequence[float]) -> float:
 def pair_values(points: Sequence[Row], stage: str, labels: tuple[str, str], metric: str) -> dict[int, tuple[Row, Row, float, float]]:
     """Block -> (a row of each boot, geometric mean of each boot's passes), for blocks where both boots finished a cell."""
     by_boot: dict[tuple[int, str], list[Row]] = defaultdict(list)
-    for point in finished(points, stage):
+    for point in measured(points, stage, metric):
         by_boot[point["boot"], point["label"]].append(point)
     found = {}
     for block in sorted({boot for boot, _ in by_boot}):
@@ -42,7 +47,7 @@ def against_base(
     so that a steady drift cancels.
     """
     ratios: dict[str, list[float]] = defaultdict(list)
-    rows = sorted(finished(points, stage), key=lambda row: row["order"])
+    rows = sorted(measured(points, stage, metric), key=lambda row: row["order"])
     for block in sorted({row["boot"] for row in rows}):
         inside = [row for row in rows if row["boot"] == block]
         base = [row for row in inside if row["label"] in bases]

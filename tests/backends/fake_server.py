@@ -166,6 +166,7 @@ def main(argv: list[str]) -> None:
         sys.exit(1)
     configured = json.loads(args.speculative_config or "{}").get("num_speculative_tokens", 0)
     Handler.fault, Handler.gamma = args.fault, args.speculative_dspark_block_size or configured
+    ThreadingHTTPServer.request_queue_size = 128
     server = ThreadingHTTPServer(("127.0.0.1", 0 if args.fault == "wrong-port" else args.port), Handler)
     say("max_total_num_tokens=4000, chunked_prefill_size=2048, max_prefill_tokens=16384, max_running_requests=3, context_len=4096, available_gpu_mem=1.50 GB")
     say(f"Uvicorn running on http://127.0.0.1:{server.server_port}")

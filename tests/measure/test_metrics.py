@@ -5,6 +5,7 @@ import pytest
 from engine.bench import metrics
 from engine.bench.cells import Cell, dspark
 from engine.bench.rows import decode_columns, request_rows, result_columns, trace_rows
+from engine.bench.verdicts import against_base, pair_values
 from engine.bench.workloads import Prompt, Workload
 
 
@@ -166,3 +167,12 @@ def test_trace_places_anchor_drafts_and_bonus() -> None:
         (1, "draft", 1, 13, 8, 1, 1),
         (1, "draft", 2, 14, 9, 1, 0),
     ]
+
+
+def test_tokens_that_a_client_read_all_at_once_have_no_time_between_them() -> None:
+    """A zero would be a perfect time, and has no logarithm: comparisons leave such a cell out."""
+    assert metrics.tpot_ms(1.0, 1.0, 5) is None is metrics.tpot_ms(1.0, 2.0, 1)
+    point = {"stage": "aa", "status": "ok", "boot": 0, "order": 0}
+    rows = [{**point, "label": "a", "mean_tpot_ms": None}, {**point, "label": "b", "mean_tpot_ms": 2.0}]
+    assert pair_values(rows, "aa", ("a", "b"), "mean_tpot_ms") == {}
+    assert against_base([{**row, "label": "base"} for row in rows[1:]] + rows[:1], stage="aa") == {}
