@@ -89,6 +89,8 @@ class Engine:
         self._stepping = False
         self._token_bytes: list[bytes] | None = None
         self.draft_totals = Counter()
+        self.accept = accept
+        """The acceptance rule of a round; a cost model's may be played back (engine.bench.replayed)."""
         self.memory = memory
         costs = boot_costs(self)
         pools = size_pools(config, costs)
@@ -283,7 +285,7 @@ class Engine:
             if width == 1:
                 correct, bonus = torch.zeros(len(rows), dtype=torch.int64), pick(self.ops, logits[:, 0], part, part.lengths + 1)
             else:
-                correct, bonus = accept(self.ops, logits, guess, part, rule)
+                correct, bonus = self.accept(self.ops, logits, guess, part, rule)
                 if caps is not None:
                     correct, bonus, trimmed = cap(guess, correct, bonus, caps)
                 target.commit(part, correct)

@@ -8,19 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.backends.embedded import THREAD_VARIABLES
 from engine.bench.journal import digest
 from engine.bench.session import Session
 from engine.bench.stages import VerifyCost
 from engine.config import ConfigError
-from engine.csvio import Row
+from engine.csvio import SCHEMAS, Row
 
 LEAST_TIMEOUT_S = 600.0
+CAMPAIGNS = SCHEMAS.parent / "campaigns"
 
 
-def command(stage: VerifyCost, threads: int, cpu: int | None) -> list[str]:
-    """Words after the interpreter."""
+def command(stage: VerifyCost, threads: int, cpu: int | None, campaigns: Path = CAMPAIGNS) -> list[str]:
+    """Words after the interpreter; `campaigns` is the folder that holds the one whose acceptance is replayed."""
 
     def joined(values: Sequence[object]) -> str:
         return ",".join(map(str, values))
@@ -34,6 +36,7 @@ def command(stage: VerifyCost, threads: int, cpu: int | None) -> list[str]:
         "--repeats": stage.repeats,
         "--inner": stage.inner,
         "--threads": threads,
+        **({"--acceptance": campaigns / stage.acceptance} if stage.acceptance else {}),
         **({} if cpu is None or threads > 1 else {"--cpu": cpu}),
     }
     return ["-m", "engine.bench.verify_cost", *(str(word) for pair in flags.items() for word in pair), "--json"]

@@ -310,6 +310,8 @@ class VerifyCost:
     context: int = 128
     repeats: int = 5
     inner: int = 3
+    acceptance: str = ""
+    """Campaign whose rounds the models with random weights replay; none: their acceptance is not simulated."""
 
 
 Stage = Window | Isl | Osl | Concurrency | Rate | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels

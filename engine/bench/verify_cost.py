@@ -54,6 +54,10 @@ class Plan:
     """Engine steps timed a visit; 0 leaves the engine rows out."""
     threads: int = 1
     seed: int = 0
+    acceptance: Path | None = None
+    """Campaign folder whose rounds' accepted counts the cost-only models replay."""
+    rounds: int = 32
+    """Rounds of a visit that replays."""
 
     def check(self) -> None:
         """Raises `ConfigError` naming the field."""
@@ -62,7 +66,7 @@ class Plan:
         for name, values, least in (("widths", self.widths, 1), ("batches", self.batches, 1)):
             if not values or min(values) < least:
                 raise ConfigError(f"verify_cost: {name} {list(values)}: must hold numbers of at least {least}")
-        for name in ("context", "repeats", "inner", "gamma", "threads"):
+        for name in ("context", "repeats", "inner", "gamma", "threads", "rounds"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"verify_cost: {name} {getattr(self, name)}: must be at least 1")
 
@@ -75,7 +79,8 @@ class CostRow:
     mode: str
     fused_verify: str | None
     quantity: str
-    """`verify`: the target over k positions. `decode`, `draft`, `commit`, `other`, `step`: parts of an engine step and all of it."""
+    """`verify`: the target over k positions. `decode`, `draft`, `commit`, `other`, `step`: parts of an engine step and all of it.
+    `token`: step time over the tokens a request got, with replayed acceptance where the lane speculates; a sample is a visit."""
     lane: str | None
     instrument: bool
     """Operator classes were clocked during the step; beside the same step without, it says what clocking costs."""
@@ -106,6 +111,12 @@ class CostRow:
     isa: str | None
     padded: int
     """Positions the forward ran for nobody: a batch filled up to its bucket."""
+    status: str = "measured"
+    """`simulated` where the acceptance was replayed."""
+    tokens_per_round: float | None = None
+    """Committed tokens a round, as replayed."""
+    acceptance: str | None = None
+    """Where the replayed counts come from."""
 
 
 @dataclass
@@ -114,6 +125,8 @@ class _Cell:
     blocks: dict[str, float] | None = None
     experts: int | None = None
     padded: int = 0
+    tokens: int = 0
+    rounds: int = 0
 
 
 def measure(plan: Plan, weights: Path = WEIGHTS, progress: Callable[[str], None] = lambda text: None) -> list[CostRow]:
@@ -220,13 +233,15 @@ class _Engines:
     PARTS = ("step", "decode", "draft", "commit", "other")
 
     def __init__(self, plan: Plan, weights: Path, progress: Callable[[str], None]) -> None:
+        from engine.bench.replayed import read_trace
         from engine.engine import Engine
 
         self.plan, self.cells, self.engines = plan, {}, {}
         if not plan.steps:
             return
+        self.trace = read_trace(plan.acceptance, plan.gamma, plan.seed) if plan.acceptance else None
         top = max(plan.batches)
-        room = plan.context + (plan.steps + 2) * (plan.gamma + 1) + 16
+        room = plan.context + (max(plan.steps, plan.rounds if self.trace else 0) + 2) * (plan.gamma + 1) + 16
         for variant in plan.variants:
             progress(f"boot {variant.label}")
             base = EngineConfig(
@@ -240,21 +255,38 @@ class _Engines:
         for (owner, lane, instrument), engine in self.engines.items():
             if owner == variant:
                 for rows in self.plan.batches:
-                    for step in self._steps(engine, rows):
+                    for step in self._steps(engine, rows, self.plan.steps):
                         self._book(variant, lane, instrument, rows, step)
+                    if self.trace and variant.model != "trained" and not instrument:
+                        self._replay(variant, lane, rows, engine)
 
-    def _steps(self, engine, rows: int) -> list[StepRecord]:
-        """The timed decode steps or rounds of `rows` requests, after the first one."""
+    def _replay(self, variant: Variant, lane: str, rows: int, engine) -> None:
+        """A visit for `token`: plain decoding as it is, rounds with the acceptance of the trace."""
+        from engine.bench.replayed import ReplayedAcceptance
+
+        cell = self.cells.setdefault((variant, lane, False, rows, "token"), _Cell([]))
+        own, engine.accept = engine.accept, ReplayedAcceptance(self.trace, at=cell.rounds)
+        try:
+            steps = self._steps(engine, rows, self.plan.rounds)
+        finally:
+            engine.accept = own
+        committed = sum(step.committed for step in steps)
+        cell.times.append(rows * sum(step.step_ms for step in steps) / committed)
+        cell.tokens += committed
+        cell.rounds += rows * len(steps)
+
+    def _steps(self, engine, rows: int, count: int) -> list[StepRecord]:
+        """`count` timed decode steps or rounds of `rows` requests, after the first one."""
         import torch
 
         plan, vocab = self.plan, engine.model.vocab_size
         generator = torch.Generator().manual_seed(plan.seed)
-        sampling = SamplingParams(max_tokens=(plan.steps + 2) * (plan.gamma + 1), ignore_eos=True)
+        sampling = SamplingParams(max_tokens=(count + 2) * (plan.gamma + 1), ignore_eos=True)
         for i in range(rows):
             ids = tuple(torch.randint(4, vocab, (plan.context,), generator=generator).tolist())
             engine.add_request(Request(str(i), ids, sampling))
         timed = []
-        while len(timed) <= plan.steps and engine.has_work:
+        while len(timed) <= count and engine.has_work:
             step = engine.step()
             if step is not None and step.kind != "prefill" and step.running == rows:
                 timed.append(step)
@@ -284,9 +316,11 @@ class _Engines:
             # the same forward stands among the rows above: its experts tell what this one reads
             same = forwards.cells.get((variant, rows, width))
             cell.experts, cell.padded = (same.experts, same.padded) if same else (None, 0)
+            replayed = name == "token" and lane != "plain"
             yield _row(
                 variant, self.plan, forwards.plain[variant], cell, bandwidth, quantity=quantity, lane=lane, instrument=instrument,
-                batch=rows, width=width, ratio=None,
+                batch=rows, width=width, ratio=None, status="simulated" if replayed else "measured",
+                tokens_per_round=cell.tokens / cell.rounds if replayed else None, acceptance=self.trace.source if replayed else None,
             )
 
 
@@ -340,6 +374,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=default.repeats, metavar="N", help="passes over all variants (default 5)")
     parser.add_argument("--inner", type=int, default=default.inner, metavar="N", help="timed forwards a visit (default 3)")
     parser.add_argument("--steps", type=int, default=default.steps, metavar="N", help="engine steps timed a visit, 0 for none (default 6)")
+    parser.add_argument(
+        "--acceptance", type=Path, metavar="DIR", help="campaign folder whose rounds' accepted counts the models with random weights replay; such rows are simulated"
+    )
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="CPU threads (default 1)")
     parser.add_argument("--cpu", type=int, help="processor to pin to (one thread only)")
     parser.add_argument("--json", action="store_true", help="one JSON object a row and line")
@@ -347,7 +384,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         plan = Plan(
             variants_of(args.models.split(","), args.modes.split(",")), numbers("--widths", args.widths), numbers("--batches", args.batches),
-            args.context, args.repeats, args.inner, steps=args.steps, threads=args.threads,
+            args.context, args.repeats, args.inner, steps=args.steps, threads=args.threads, acceptance=args.acceptance,
         )
         if args.cpu is not None:
             os.sched_setaffinity(0, {args.cpu})

@@ -12,6 +12,8 @@ MODES = {"eager": (3.9, 0.28), "fused": (0.45, 0.40)}
 """Mode -> (ms of a forward of one position, ms a further position)."""
 WEIGHTS_BYTES = 14_600_000
 READ_GB_S = 20.0
+REPLAYED = {"eager": (9.0, 5.0), "fused": (2.5, 1.6)}
+"""Mode -> ms a token of a larger model with random weights: plain, and with replayed accepted counts."""
 
 
 def cost_row(number: int, campaign: str, mode: str, quantity: str, batch: int, width: int, ms: float, lane: str | None = None, ratio: float | None = None) -> dict:
@@ -70,6 +72,11 @@ def write_verify_cost(out: Path, campaign: str) -> None:
                     add(mode, quantity, batch, width, ms, lane=lane)
                 verify = one + growth * (width - 1) * batch**0.5
                 add(mode, "step", batch, width, sum(named.values()) + (verify if lane == "dspark" else 0.0), lane=lane)
+    for mode, times in REPLAYED.items():
+        for lane, ms in zip(("plain", "dspark"), times, strict=True):
+            add(mode, "token", 1, 1 if lane == "plain" else 4, ms, lane=lane)
+            replayed = {"status": "simulated", "tokens_per_round": 2.5, "acceptance": "synthetic/steps_window.csv"} if lane == "dspark" else {"status": "measured"}
+            rows[-1] |= {"model": "random-25m", "parameters": 25_000_000, **replayed}
     content = csvio.render("verify_cost", rows, "sweep_verify_cost.csv")
     (out / "sweep_verify_cost.csv").write_bytes(content)
     about = json.loads((out / "sweep_window.manifest.json").read_text("utf8"))
