@@ -6,7 +6,7 @@ import json
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from engine.backends.base import EngineFailure
 
@@ -16,6 +16,7 @@ TOOL_LIMIT_S = 20.0
 IDLE_BYTES = 1 << 30
 """What a driver and an idle context may hold."""
 IDLE_LIMIT_S = 60.0
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
 
 Reading = dict[str, int]
 """Device -> bytes in use."""
@@ -34,23 +35,39 @@ def in_use() -> Reading | None:
     return None
 
 
+def number(name: str) -> int:
+    """gpu3, card3 -> 3."""
+    return int(name.lstrip("abcdefghijklmnopqrstuvwxyz") or -1)
+
+
 def nvidia(text: str) -> Reading:
     """One number of MiB a line."""
-    return {f"gpu{number}": int(line) << 20 for number, line in enumerate(text.split())}
+    return {f"gpu{place}": int(line) << 20 for place, line in enumerate(text.split())}
 
 
 def amd(text: str) -> Reading:
     return {name: int(card["VRAM Total Used Memory (B)"]) for name, card in json.loads(text).items() if name.startswith("card")}
 
 
-def wait_idle(limit_s: float = IDLE_LIMIT_S, read: Callable[[], Reading | None] = in_use, pause_s: float = 1.0) -> str | None:
-    """Return once every device is idle, with a note where that cannot be known; raise EngineFailure where one stays in use."""
+def visible(environment: Mapping[str, str]) -> frozenset[int] | None:
+    """Numbers of the devices that a server may use; None for all of them, also where they are named otherwise (UUIDs)."""
+    words = next((environment[name].split(",") for name in VISIBLE if environment.get(name)), None)
+    return frozenset(map(int, words)) if words and all(word.strip().isdigit() for word in words) else None
+
+
+def wait_idle(
+    devices: frozenset[int] | None = None, limit_s: float = IDLE_LIMIT_S, read: Callable[[], Reading | None] | None = None, pause_s: float = 1.0
+) -> str | None:
+    """Return once the devices are idle, with a note where that cannot be known; raise EngineFailure where one stays in use.
+
+    `devices`: numbers of those that count, None for all.
+    """
     end = time.monotonic() + limit_s
     while True:
-        found = read()
+        found = (read or in_use)()
         if found is None:
             return "device memory before the boot not checked: no nvidia-smi or rocm-smi that answers"
-        busy = {name: used for name, used in found.items() if used > IDLE_BYTES}
+        busy = {name: used for name, used in found.items() if used > IDLE_BYTES and (devices is None or number(name) in devices)}
         if not busy:
             return None
         if time.monotonic() >= end:

@@ -6,6 +6,7 @@ stand together under "what a server differs in".
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from engine.backends.launch import Launch, Ranks, free_port, left_over
 from engine.backends.metrics_text import Counters, delta
 from engine.backends.server_config import ServerConfig
 from engine.backends.server_flags import FlagMap
-from engine.bench.http_client import Dialect, Endpoint, one, run_load
+from engine.bench.http_client import LOST, Dialect, Endpoint, one, run_load
 from engine.config import ConfigError
 
 DEATH_SETTLES_S = 2.0
@@ -132,7 +133,7 @@ class ServerBackend:
                 time.sleep(0.1)
                 continue
             raise EngineFailure("skipped", f"process groups {groups} of an earlier boot still run; their logs are in {self.logs.parent}", "left_over")
-        self.device_check = device_memory.wait_idle() or "idle"
+        self.device_check = device_memory.wait_idle(device_memory.visible({**os.environ, **dict(self.config.environment)})) or "idle"
         host, port = self.config.host, free_port()
         self.url = f"http://{host}:{port}"
         values = {"host": host, "port": port, "dist_init_addr": f"{host}:{free_port()}", "name": f"soundings-{port}", "model": self.config.model}
@@ -166,12 +167,20 @@ class ServerBackend:
             answer = run_load(self.endpoint, self.dialect(), requests, max_concurrency, timeout_s, due_s)
         except EngineFailure as failure:
             raise self.told(failure) from None
-        if self.launches and not self.ranks.alive:
+        broken = any((record["finish_reason"] or "").startswith(LOST) for record in answer["requests"])
+        if self.launches and self.gone(DEATH_SETTLES_S if broken else 0.0):
             raise self.told(EngineFailure("crash", "a rank ended during the load", "dead"))
         answer["counters"] = delta(self.base, self.counters())
         answer["acceptance"] = self.acceptance(answer)
         lines = self.ranks.log(0)[mark:] if self.ranks else []
         return {**answer, "steps": answer.get("steps") or [], "log_step_ms": self.step_log(lines)}
+
+    def gone(self, within_s: float) -> bool:
+        """Whether a rank has ended, or ends within so many seconds."""
+        end = time.monotonic() + within_s
+        while self.ranks.alive and time.monotonic() < end:
+            time.sleep(0.05)
+        return not self.ranks.alive
 
     def probe(self) -> dict[str, float]:
         """A server's machine is not probed from outside."""
@@ -181,10 +190,7 @@ class ServerBackend:
         """The failure with its class from exit codes and log, where a rank is gone; the server is ended with it."""
         if self.ranks is None or failure.kind in ("port", "left_over", "device_in_use"):
             return failure
-        end = time.monotonic() + DEATH_SETTLES_S
-        while self.ranks.alive and failure.status == "crash" and time.monotonic() < end:
-            time.sleep(0.05)
-        if self.ranks.alive:
+        if not self.gone(DEATH_SETTLES_S if failure.status == "crash" else 0.0):
             lines = self.ranks.log()
             kind = "hang" if failure.status == "timeout" else failure.kind
             note = failure.note if kind in (None, *failure.note.split(":")[:1]) else f"{kind}: {failure.note}; last line: {shown(last(lines))}"
