@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 Setting = str | int | float | bool | None
@@ -61,11 +63,18 @@ class ServerConfig:
     def identity(self) -> dict:
         """What a cell depends on: everything but where it ran and how long one would have waited."""
         skipped = ("url", "host", "first_boot_s", "later_boot_s", "silence_s", "lane", "block_size", "knobs")
-        return {name: value for name, value in asdict(self).items() if name not in skipped}
+        # what is in the tokenizer decides, not where it lies
+        files = {"tokenizer": sha256_of(self.tokenizer)} if self.tokenizer else {}
+        return {**{name: value for name, value in asdict(self).items() if name not in skipped}, **files}
 
     def missing(self) -> list[str]:
         """Parts of the identity that nobody has declared."""
         return [name for name in ("image_digest", "weights_revision") if getattr(self, name) is None]
+
+
+@cache
+def sha256_of(path: str) -> str:
+    return f"sha256:{hashlib.sha256(Path(path).read_bytes()).hexdigest()}"
 
 
 def of_campaign(values: Mapping[str, object], root: Path) -> ServerConfig:
