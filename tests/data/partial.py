@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.data.synthetic import Physics, Plan, write_campaign
+from tests.data.synthetic_sweeps import MORE
 from tests.derive.edit import remove, rewrite
 from workflow.derive.schema import kind_of
 
@@ -25,6 +26,7 @@ STAGES = {
     "window": ("sweep_window.csv", "requests_window.csv", "steps_window.csv", "trace.csv"),
     "isl": ("sweep_isl.csv", "requests_isl.csv", "steps_isl.csv"),
     "concurrency": ("sweep_concurrency.csv", "requests_concurrency.csv", "steps_concurrency.csv"),
+    **{name: (f"sweep_{name}.csv", f"requests_{name}.csv", f"steps_{name}.csv") for name in MORE},
 }
 """What one measuring command leaves behind."""
 HOSTILE = '<script>alert(1)</script><img src=x onerror="a()">&amp; {{ n("w") }} {% raw %} {# c #} ${7*7} {{7*7}} `rm` **b** [a](javascript:b) 三分之一 five 42 \u202e\ue0007\ue001'
@@ -107,8 +109,10 @@ def read(path: Path) -> list[dict]:
 
 
 KINDS: dict[str, Callable[[Path], None]] = {
-    **{f"no-{stage}": without(stage) for stage in STAGES},
-    **{f"only-{stage}": only(stage) for stage in STAGES},
+    **{f"no-{stage}": without(stage) for stage in STAGES if stage not in MORE},
+    **{f"only-{stage}": only(stage) for stage in STAGES if stage not in MORE},
+    "no-more": without(*MORE),
+    "only-batch": only("batch"),
     "no-rows": lambda folder: remove(folder, *rows_of(folder), "trace.csv"),
     "no-trace": without_files("trace.csv"),
     "no-noise": without_files("noise.csv"),

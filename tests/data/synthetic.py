@@ -25,6 +25,7 @@ import numpy as np
 from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
 from tests.data.synthetic_stages import by_stage, ledger, search_stages
+from tests.data.synthetic_sweeps import MORE, more_sweeps
 from workflow.derive.facts.kernels import SHOWN, TARGETS
 
 CONTENTS = ("arith", "code", "en", "zh")
@@ -62,6 +63,12 @@ class Physics:
     """Acceptance lost for every doubling of the prompt beyond 64."""
     accept_width: float = 0.0
     """Acceptance gained for every further token of the block: below 0, wide blocks guess worse."""
+    accept_temperature: float = 0.2
+    """Share of the acceptance lost at temperature 1."""
+    forced: float = 0.8
+    """Factor on the acceptance after true histories, which hold no loops."""
+    random_accept: float = 0.5
+    """Acceptance after prompts of random token ids."""
     accept_batch: float = 0.0
     """Acceptance lost for every doubling of the concurrency; 0 in an engine whose rows are independent."""
     modes: dict = field(default_factory=lambda: {"eager": (1.0, 1.0, 1.0), "graph": (0.85, 1.1, 1.0), "fused": (0.12, 12.0, 0.3)})
@@ -457,6 +464,7 @@ class Campaign:
             search("confirm", *base, boot, "base")
             search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
         search_stages(self, load)
+        more_sweeps(self)
         self.trace()
         self.kernels()
 
@@ -556,7 +564,7 @@ class Campaign:
         points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]
         boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] or 0.0 for row in points)
         total = seconds + boots * self.physics.boot_s
-        minute = ("search", "window", "isl", "concurrency").index(family) * 5
+        minute = ("search", "window", "isl", "concurrency", *MORE).index(family) * 5
         model = {
             "name": "synthetic",
             "params": 8_350_000,

@@ -17,6 +17,7 @@ CLAIMS = (
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
     "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
+    "osl.tpot_flat", "positions.one_curve",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -43,6 +44,8 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _reefs(facts)
     _memory(facts)
     _advice(facts)
+    _outputs(facts)
+    _positions(facts)
     _prologue(facts)
     _ends(facts)
     kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
@@ -216,6 +219,38 @@ def _advice(facts: Facts) -> None:
         same(f"run.{content}.speedup", f"window.{content}.best_speedup")
     for band, concurrency in (("one", 1), ("few", 8), ("many", 32)):
         same(f"run.band.{band}.ratio", f"lanes.c{concurrency}.ratio")
+
+
+def _outputs(facts: Facts) -> None:
+    """Throughput climbs while the prefill is spread over more tokens."""
+    facts.put("osl.isl", 128, "count")
+    lengths = (16, 32, 64, 128, 256, 512, 1024)
+    for osl in lengths:
+        for lane, token in (("plain", 4.6 + 0.0003 * osl), ("dspark", 2.9 + 0.0002 * osl)):
+            row = f"osl.o{osl}.{lane}"
+            facts.put(f"{row}.tpot_ms", token, "duration", "ms/token", 0.02)
+            facts.put(f"{row}.output_throughput", 1000 * osl / (16 + osl * token), "rate", "token/s", 0.02)
+        facts.put(f"osl.o{osl}.dspark.accept_length", 2.4 + 0.0004 * osl, "length", "token/round", 0.05)
+        facts.put(f"osl.o{osl}.dspark.distinct_4gram_share", 0.9 - 0.0003 * osl, "probability")
+    for end, osl in (("shortest", lengths[0]), ("longest", lengths[-1])):
+        facts.put(f"osl.{end}", osl, "count")
+        for key in [key for key in facts if key.startswith(f"osl.o{osl}.")]:
+            facts[key.replace(f"o{osl}", f"at_{end}")] = replace(facts[key], key=key.replace(f"o{osl}", f"at_{end}"))
+
+
+def _positions(facts: Facts) -> None:
+    """A forward that knows requests and window apart."""
+    cells = [(width, level) for width in (1, 2, 3, 4, 6, 8) for level in LEVELS]
+    for width, level in cells:
+        row = f"positions.w{width}.c{level}"
+        facts.put(f"{row}.count", width * level, "count")
+        facts.put(f"{row}.verify_ms", 4.6 + 0.11 * width * level + 0.2 * level, "duration", "ms/step")
+        facts.put(f"{row}.step_ms", 5.9 + 0.12 * width * level + 0.3 * level, "duration", "ms/step")
+    facts.put("positions.cells", len(cells), "count")
+    for end, (width, level) in (("least", (1, 1)), ("most", (8, 32))):
+        facts.put(f"positions.{end}", width * level, "count")
+        facts.put(f"positions.{end}_ms", facts[f"positions.w{width}.c{level}.verify_ms"].value, "duration", "ms/step")
+    facts.put("positions.apart", 21.0, "percent")
 
 
 def _noise(facts: Facts) -> None:

@@ -263,10 +263,16 @@ def describe(record: Record) -> str:
 
 def domains_of(campaign: Campaign) -> dict[str, tuple]:
     found = {name: list(values) for name, values in registry.DECLARED.items()}
-    for family, field, column in (("concurrency", "concurrency", "max_concurrency"), ("isl", "isl", "isl")):
+    for family, field, column in (
+        ("concurrency", "concurrency", "max_concurrency"),
+        ("isl", "isl", "isl"),
+        ("osl", "osl", "osl"),
+        ("batch", "level", "max_concurrency"),
+    ):
         table = campaign.find("points", family)
         if table is not None:
-            found[field] = sorted({*found[field], *(int(text) for text in table.distinct(column))})
+            cells = zip(table.columns.get(column, ()), table.columns.get("stage", ("",) * len(table)))
+            found[field] = sorted({*found[field], *(int(text) for text, stage in cells if text and stage != "sentinel")})
     found |= named(campaign)
     return {name: tuple(values) for name, values in found.items()}
 

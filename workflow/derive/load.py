@@ -18,7 +18,7 @@ MUTATION = "mutation.json"
 """Result of a mutation run, beside the CSVs it was made on."""
 FIRST = ("window", "isl", "concurrency", "search")
 """Families in the order in which the report speaks of them; others follow by name."""
-JOINED = ("stage", "label", "lane", "mode", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass")
+JOINED = ("stage", "label", "lane", "mode", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass", "temperature", "num_prompts")
 """Columns that request and step rows take from the point of their run_id."""
 
 
@@ -180,7 +180,7 @@ def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
                     f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}"
                 ) from None
             more = {column: spread(points, column, index) for column in JOINED}
-            more |= {"asked_isl": spread(points, "isl", index), "point_status": spread(points, "status", index)}
+            more |= {"asked_isl": spread(points, "isl", index), "asked_osl": spread(points, "osl", index), "point_status": spread(points, "status", index)}
             if "content" not in rows.columns:
                 more["content"] = spread(points, "content", index)
             joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={})

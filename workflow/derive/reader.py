@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workflow.derive.evaluate import Derivation, Result
 
 
-CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency", "mode": "mode"}
+CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency", "level": "max_concurrency", "mode": "mode"}
 """Field of a key -> the condition that selects its rows. A block size (`gamma`) may be foretold from the runs at others."""
 
 

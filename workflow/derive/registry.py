@@ -26,6 +26,8 @@ DECLARED = {
     "isl": (64, 128, 256, 512, 1024, 2048, 4096),
     "lane": ("plain", "dspark"),
     "slot": (1, 2, 3, 4, 5, 6, 7),
+    "osl": (),
+    "level": (),
     "cap": (),
     "audited": (),
     "observation": (),

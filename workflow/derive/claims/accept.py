@@ -2,6 +2,7 @@
 
 from workflow.derive.claims.kinds import below, flat, rising
 from workflow.derive.facts.accept import keys
+from workflow.derive.facts.acceptance import TENTHS
 from workflow.derive.registry import claim
 
 ORDER = ("zh", "en", "code", "arith")
@@ -40,3 +41,23 @@ def content_order(read):
     """The accept length rises from Chinese to English to code to arithmetic, at one block size, one request at a time."""
     read.cite(*(f"window.{content}.distinct_4gram_share" for content in ORDER), "accept.by_content.all", "lanes.gamma")
     return rising([read[f"accept.by_content.{content}"] for content in ORDER])
+
+
+@claim("accept.depends_on_sampling", kind="direction", says=("fall",))
+def depends_on_sampling(read):
+    """The accept length is smaller when sampling at temperature 1 than under greedy decoding."""
+    read.cite(
+        *(f"accept.by_temperature.t{tenths}" for tenths in TENTHS),
+        *(f"accept.by_temperature.{content}.t{tenths}" for content in ORDER for tenths in TENTHS),
+        "accept.by_temperature.loss",
+    )
+    return below(read["accept.by_temperature.t10"], read["accept.by_temperature.t0"])
+
+
+@claim("accept.short_runs_mislead", kind="bound", measure="relative gap")
+def short_runs_mislead(read):
+    """Over a few rounds the accept length of some content is off by more than the bound from its value over many."""
+    read.cite("accept.by_rounds.worst_off", "accept.by_rounds.short_rounds", "accept.by_rounds.long_rounds")
+    if read["accept.by_rounds.short_rounds"].value == read["accept.by_rounds.long_rounds"].value:
+        read.unresolved("one number of rounds only")
+    return read["accept.by_rounds.worst_off"].to("") - read.threshold("accept.short_runs_mislead").to("")

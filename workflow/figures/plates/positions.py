@@ -1,0 +1,58 @@
+"""The target's forward against the positions in it: a curve for each number of requests, its points the windows."""
+
+from __future__ import annotations
+
+from workflow.derive.values import Values
+from workflow.figures.plate import Missing, Plate, Table, key, lit
+from workflow.figures.read import series, value
+from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
+from workflow.figures.sheet import Panel, Sheet, gutter, label, spread
+from workflow.figures.style import DEN, INK2, Cue, Layout
+
+WIDTHS = tuple(range(1, 9))
+
+
+def curves(values: Values) -> dict[int, list[tuple[int, int, float]]]:
+    """Requests in flight -> (positions, window, ms) from the narrowest window on."""
+    found: dict[int, list[tuple[int, int, float]]] = {}
+    for width in WIDTHS:
+        for mark in series(values, f"positions.w{width}.c#.verify_ms"):
+            at = value(values, f"positions.w{width}.c{mark.at}.count")
+            if at is not None and at >= 1:
+                found.setdefault(mark.at, []).append((round(at), width, mark.value))
+    return dict(sorted(found.items()))
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    found = curves(values)
+    if not found:
+        return Missing(("positions.w*.c*.verify_ms", "positions.w*.c*.count"))
+    points = [point for line in found.values() for point in line]
+    up = from_zero([ms for *_, ms in points], 1.1)
+    levels = sorted({at for at, *_ in points})
+    margin, right = gutter(layout, nice_ticks(up, 4)), 40 if layout.narrow else 56
+    height, head = (230 if layout.narrow else 300), layout.text + 14
+    sheet = Sheet(layout, head + height + 2 * layout.text + 22)
+    panel = Panel(sheet, margin, head, layout.width - margin - right, height, log_over(levels, 1.15), up)
+    sheet.text(0, layout.text + 1, label("forward"), color=DEN, bold=True)
+    panel.frame(thin(levels, 5 if layout.narrow else 9), nice_ticks(up, 4))
+    ends = spread([panel.y(line[-1][2]) for line in found.values()], layout.text + 2, panel.top, panel.bottom)
+    for place, ((level, line), end) in enumerate(zip(found.items(), ends)):
+        with sheet.group(f"c{level}"):
+            panel.curve([(at, ms) for at, _, ms in line], DEN, Cue("osD^vP"[place % 6]), size=7)
+            x, y = panel.at((line[-1][0], line[-1][2]))
+            sheet.axis_text(x + 9, end + layout.text * 0.35 if abs(end - y) < layout.text * 3 else y, str(level), "start", halo=True)
+    sheet.text(panel.right, sheet.height - 6, label("positions"), "end", INK2)
+    return sheet
+
+
+def table(values: Values) -> Table:
+    rows = tuple(
+        (lit(level), lit(width), *(key(values, f"positions.w{width}.c{level}.{part}") for part in ("count", "verify_ms", "step_ms")))
+        for level, line in curves(values).items()
+        for _, width, _ in line
+    )
+    return Table(("requests", "window", "positions", "forward", "step"), rows)
+
+
+PLATE = Plate("positions", "positions.one_curve", draw, table, needs=("positions.cells",))
