@@ -15,7 +15,7 @@ def accept_alone_misleads(read):
         *(f"window.all.{what}" for what in ("best_gamma", "plain.tpot_ms", "distinct_4gram_share")),
     )
     gain = above(read["window.all.best_speedup"], read["epilogue.by_accept.speedup"])
-    same = read["epilogue.by_accept.gamma"].value == read["window.all.best_gamma"].value
+    same = read.exact("epilogue.by_accept.gamma").value == read.exact("window.all.best_gamma").value
     return SAME if same else gain
 
 
