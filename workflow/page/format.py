@@ -21,10 +21,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from babel import Locale
 
+from workflow.page.sayings import Sayings
 from workflow.page.words import Words
 
 if TYPE_CHECKING:
@@ -209,8 +211,11 @@ class Formatter:
 
     def label(self, fact: Fact, language: str) -> str:
         """The name of a label value; `plain` is written as strings.yaml names it."""
-        text = str(fact.value)
-        return self.names[text][language] if text in self.names else text
+        return self._sayings.say(str(fact.value), language)
+
+    @cached_property
+    def _sayings(self) -> Sayings:
+        return Sayings(self.names)
 
     def between(self, low: Fact, high: Fact, language: str) -> tuple[str, str, str]:
         """A range with one unit: (`8`, `–`, `10%`) / (`8%`, `～`, `10%`)."""

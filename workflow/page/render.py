@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity
+from workflow.page import beside, directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity, unmeasured
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import IMPORTED, Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -184,7 +184,10 @@ class Builder:
             for section in (english, chinese):
                 with self._collecting():
                     self.problems += guarantees.check(section, self.lookup)
-                    self.problems += directions.check(section, "zh" if section is chinese else "en", self.lookup, self.sources.words)
+                    language = "zh" if section is chinese else "en"
+                    self.problems += directions.check(section, language, self.lookup, self.sources.words)
+                    self.problems += unmeasured.check(section, language, self.sources.words)
+                    self.problems += beside.check(section)
             with self._collecting():
                 self.problems += parity.compare(english, chinese, self.contexts, self.sources.words)
             for line, check, message in lint_chinese.source_findings(chinese.source):
@@ -192,6 +195,7 @@ class Builder:
         with self._collecting():
             self.problems += parity.compare_strings(strings, self.contexts, self.sources.words)
             self.problems += directions.check_plates(strings, self.lookup, self.sources.words)
+            self.problems += beside.check_plates(strings)
 
     def widen(self) -> None:
         """Digits that the declared equations need, the same on the whole page."""

@@ -66,6 +66,14 @@ class Words:
         table = {**self.data["ranks"], **self.data["directions"]}
         return {name: {"en": english(entry["en"]), "zh": chinese(entry["zh"])} for name, entry in table.items()}
 
+    def unmeasured_in(self, text: str, language: str) -> list[str]:
+        """Phrases that say of something that it was not measured."""
+        told = self.data.get("unmeasured")
+        if not told:
+            return []
+        read = {"en": english, "zh": chinese}[language]
+        return [found[0] for found in read(told[language]).finditer(read(told["except"][language]).sub(" ", text))]
+
     @cached_property
     def _ignored(self) -> dict[str, re.Pattern]:
         return {"en": english(self.data["ignore"]["en"]), "zh": chinese(self.data["ignore"]["zh"])}

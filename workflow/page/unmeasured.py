@@ -1,0 +1,36 @@
+"""What was not measured is said by the data alone: in a variant of a claim, or in an `absent` block. A sentence typed beside them goes stale when it is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from workflow.page.content import Section
+from workflow.page.dialect import Block, Node, Text
+from workflow.page.errors import Problem
+from workflow.page.words import Words
+
+
+def check(section: Section, language: str, words: Words) -> list[Problem]:
+    """Phrases of words.yaml (`unmeasured`) in a section's running text; a section of one publication (`only`) is about what that did."""
+    if section.only:
+        return []
+    problems = []
+    for text in running(section.tree):
+        for phrase in words.unmeasured_in(text, language):
+            line = next((at for at, row in enumerate(section.source.splitlines(), 1) if phrase in row), 1)
+            problems.append(
+                Problem(
+                    section.file, line + section.offset, "unmeasured",
+                    f"“{phrase}” outside of a claim and of `absent`: it stays when the campaign measures it; say it in a variant, or say what the section is silent on",
+                )
+            )  # fmt: skip
+    return list(dict.fromkeys(problems))
+
+
+def running(body: Iterable[Node]) -> Iterator[str]:
+    """Text that stands on the page whatever the data say."""
+    for node in body:
+        if isinstance(node, Text):
+            yield node.text
+        elif isinstance(node, Block) and node.tag != "absent":
+            yield from running(node.body)
