@@ -65,6 +65,11 @@ DRIFTS = [
     Drift("superlative flipped in both languages", EN, "Speculation is fastest", "Speculation is slowest", "direction", ((ZH, "时投机最快", "时投机最慢"),)),
     Drift("outcome flipped in both languages", EN, "Tokens a step rise with the window.", "Speculation loses.", "direction", ((ZH, "每步 token 随窗口上升。", "投机亏了。"),)),
     Drift("title of a plate flipped in both languages", PLATES, "The best width gives", "The worst width gives", "direction", ((PLATES, "最好的宽度给出", "最差的宽度给出"),)),
+    # what stands beside a speedup, and what was not measured
+    Drift("speedup without a plain time", EN, 'caption="Speedup over {{ n("w.plain.tpot_ms") }}"', 'caption="Speedup"', "speedup"),
+    Drift("speedup in a plate's title without a plain time", PLATES, ", over {{ n(\\\"w.plain.tpot_ms\\\") }}", "", "speedup"),
+    Drift("not measured, typed", EN, "The gain of", "Other widths were not measured. The gain of", "unmeasured"),
+    Drift("not measured, typed in Chinese", ZH, "的收益等于", "的收益（别的宽度没有测）等于", "unmeasured"),
     # splices
     Drift("unknown key", EN, 'n("w.accept_factor")', 'n("w.accept_faktor")', "splice"),
     Drift("unknown key in a variant that does not speak", EN, 'slowest here: {{ n("w.speedup") }}', 'slowest here: {{ n("w.speedups") }}', "splice"),

@@ -24,13 +24,13 @@ def check_plates(strings: Strings) -> list[Problem]:
     """The same for titles and alt texts of plates; a subtitle stands beside both."""
     file, problems = strings.files["plates"], []
     for name, plate in strings.section("plates").items():
-        under = [use for text in (plate.get("subtitle") or {}).values() for use in uses(parse(str(text), f"{file}: {name}.subtitle"))]
+        under = {language: list(uses(parse(str(text), f"{file}: {name}.subtitle"))) for language, text in (plate.get("subtitle") or {}).items()}
         for part in ("title", "alt"):
             for verdict, texts in (plate.get(part) or {}).items():
                 for language, text in texts.items():
                     place = f"{name}.{part}.{verdict}, {language}"
                     own = list(uses(parse(str(text), f"{file}: {place}")))
-                    problems += [Problem(file, 0, "speedup", f"{place}: {told(key)}") for _, key in bare(own, [*own, *under])]
+                    problems += [Problem(file, 0, "speedup", f"{place}: {told(key)}") for _, key in bare(own, [*own, *under.get(language, [])])]
     return list(dict.fromkeys(problems))
 
 
