@@ -27,8 +27,8 @@ class Sayings:
             return self.names[text][language]
         for pattern, said in self.patterns:
             if found := pattern.fullmatch(text):
-                filled = {hole: self.names[part][language] if (part := found[hole]) in self.names else part for hole in found.groupdict()}
-                return HOLE.sub(lambda hole: filled[hole[1]], said[language])
+                filled = {hole: self.names[part][language] if part in self.names else part for hole, part in found.groupdict().items()}
+                return said[language].format_map(filled)
         return text
 
     def knows(self, text: str) -> bool:
