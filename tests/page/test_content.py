@@ -16,8 +16,12 @@ from workflow.derive.fact import VERDICTS
 from workflow.derive.values import Values
 from workflow.figures.build import build as draw
 from workflow.page.dialect import claims
-from workflow.page.render import Sources
+from workflow.page.document import document
+from workflow.page.parity import with_claims
+from workflow.page.render import Builder, Campaign, Sources
+from workflow.page.routes import routes
 from workflow.page.site import build
+from workflow.page.splice import Choice
 from workflow.plan import Plan
 
 
@@ -29,6 +33,9 @@ class House:
     def build(self, values: Values):
         (self.root / "build/local/values.json").write_text(json.dumps(values.to_json()))
         return build(Plan(("local",), "local", self.root), self.root / "build")
+
+    def builder(self) -> Builder:
+        return Builder(Sources.load(), Campaign("local", routes("local", "local"), self.values, self.root / "build/local/figures"))
 
 
 @pytest.fixture(scope="module")
@@ -79,3 +86,17 @@ def test_every_variant_of_every_claim_can_be_published(house, verdict):
     }
     forced = {key: replace(claim, verdict=verdict) for key, claim in house.values.claims.items()}
     assert complaints(house.build(replace(house.values, facts=facts, claims=forced))) == []
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_parity_leaves_out_only_what_holds_no_claim(house, verdict):
+    """Under the later verdicts parity compares parts of a section: the same blocks, word for word, and every one that a claim words."""
+    builder = house.builder()
+    for language, sections in builder.sources.content.sections.items():
+        for section in sections:
+            choice = Choice(verdict=verdict, every_campaign=True)
+            whole = {block.id: block for block in document(section, builder.contexts[language], choice, render=False)}
+            part = document(section, builder.contexts[language], choice, render=False, tree=with_claims(section.tree))
+            assert [whole[block.id] for block in part] == part, section.file
+            left = whole.keys() - {block.id for block in part}
+            assert not [name for name in left if whole[name].claims], section.file

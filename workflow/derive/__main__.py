@@ -7,20 +7,21 @@ python -m workflow.derive --list
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter
 from pathlib import Path
 
+from workflow.collector import no_collections
 from workflow.derive import identity, load, registry, schema
 from workflow.derive.evaluate import Derivation
-from workflow.derive.output import OutputError, write_together
+from workflow.derive.output import OutputError, json_lines, write_together
 from workflow.derive.registry import DefinitionError
 from workflow.derive.thresholds import THRESHOLDS, thresholds_digest
 from workflow.derive.units import UnitError
 from workflow.derive.values import SCHEMA, Values, natural
 
 
+@no_collections()
 def derive(folder: Path, code: Path | None = None) -> Values:
     """All facts and claims of a campaign folder. Raises SchemaError, UnitError, and IdentityError when a prediction cannot fail.
 
@@ -32,6 +33,7 @@ def derive(folder: Path, code: Path | None = None) -> Values:
     return values
 
 
+@no_collections()
 def write(values: Values, out: Path) -> None:
     """Write values.json and claims.json, both or neither, after checking them against their schemas."""
     documents = {"values": values.to_json(), "claims": {"schema": SCHEMA, "campaign": values.campaign, "claims": values.claims_json()}}
@@ -39,7 +41,7 @@ def write(values: Values, out: Path) -> None:
     for name, document in documents.items():
         path = out / f"{name}.json"
         schema.check_document(path, document, name)
-        texts[path] = json.dumps(document, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False) + "\n"
+        texts[path] = json_lines(document)
     write_together(texts)
 
 

@@ -347,7 +347,7 @@ def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
         whole = "integer" in types(rule)
         for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
             new = str(round(candidate)) if whole else repr(candidate)
-            if float(new) != float(text) and schema.allowed(new, rule):
+            if float(new) != float(text) and schema.rule_of(rule)(new):
                 return new
         return text
     if ";" in text:

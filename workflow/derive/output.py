@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,20 @@ from pathlib import Path
 
 class OutputError(ValueError):
     """A place that cannot be written; the message names it and what would be right."""
+
+
+def json_lines(document: dict) -> str:
+    """A JSON document with a line for each entry of its tables, so that a diff shows what moved. Keys in order; no NaN."""
+
+    def one(value) -> str:
+        return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+
+    def table(value) -> str:
+        if not isinstance(value, dict) or not value:
+            return one(value)
+        return "{\n" + ",\n".join(f"  {one(key)}: {one(value[key])}" for key in sorted(value)) + "\n }"
+
+    return "{\n" + ",\n".join(f" {one(key)}: {table(document[key])}" for key in sorted(document)) + "\n}\n"
 
 
 def write_together(contents: Mapping[Path, str | bytes]) -> None:

@@ -17,6 +17,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
@@ -142,30 +143,31 @@ def pattern(text: str):
     return re.compile(text.removesuffix("$") + r"\Z" if text.endswith("$") else text).search
 
 
-def allowed(text: str, rule: dict) -> bool:
+def rule_of(rule: dict) -> Callable[[str], bool]:
     """Whether one cell satisfies its column's rule. An empty cell is null."""
     types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
-    if text == "":
-        return "null" in types
+    empty = "null" in types
     if "enum" in rule:
-        return text in (str(value) for value in rule["enum"] if value is not None)
-    for kind in types:
-        if kind == "string" and len(text) >= rule.get("minLength", 0) and ("pattern" not in rule or pattern(rule["pattern"])(text)):
+        names = {str(value) for value in rule["enum"] if value is not None} - {""} | ({""} if empty else set())
+        return names.__contains__
+    least, most, above = rule.get("minimum", -math.inf), rule.get("maximum", math.inf), rule.get("exclusiveMinimum", -math.inf)
+    numerals = [NUMERAL[kind] for kind in types if kind in NUMERAL]
+    shortest, like = rule.get("minLength", 0), pattern(rule["pattern"]) if "pattern" in rule else None
+
+    def allowed(text: str) -> bool:
+        if text == "":
+            return empty
+        if "string" in types and len(text) >= shortest and (like is None or like(text)):
             return True
-        if kind in NUMERAL and NUMERAL[kind](text):
-            number = float(text)
-            if (
-                math.isfinite(number)
-                and rule.get("minimum", -math.inf) <= number <= rule.get("maximum", math.inf)
-                and number > rule.get("exclusiveMinimum", -math.inf)
-            ):
-                return True
-    return False
+        return any(numeral(text) and math.isfinite(number := float(text)) and least <= number <= most and number > above for numeral in numerals)
+
+    return allowed
 
 
 def check_column(path: Path, name: str, rule: dict, cells: tuple[str, ...], lines: list[int]) -> None:
     """Raise SchemaError on the first cell of a column that its rule forbids; equal texts are checked once."""
-    bad = {text for text in set(cells) if not allowed(text, rule)}
+    allowed = rule_of(rule)
+    bad = {text for text in set(cells) if not allowed(text)}
     if bad:
         index = next(i for i, text in enumerate(cells) if text in bad)
         raise SchemaError(f"{path}: line {lines[index]}, column {name}: {cells[index]!r} is not {describe(rule)}")

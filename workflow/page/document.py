@@ -52,10 +52,15 @@ def plain(tree: tuple[Node, ...], context: Context, file: str, choice: Choice = 
     return splicer.vault.plain(text).strip(), tuple(keys)
 
 
-def document(section: Section, context: Context, choice: Choice = AS_MEASURED, render: bool = True) -> list[DocBlock]:
-    """The blocks that speak under a choice. Raises PageError with every problem found. `render=False` leaves HTML out (parity needs none)."""
+def document(
+    section: Section, context: Context, choice: Choice = AS_MEASURED, render: bool = True, tree: tuple[Node, ...] | None = None
+) -> list[DocBlock]:
+    """The blocks that speak under a choice. Raises PageError with every problem found.
+
+    `render=False` leaves HTML out (parity needs none); `tree`: a part of the section instead of all of it.
+    """
     splicer = Splicer(context, section.file, choice)
-    text = spliced(section.tree, splicer)
+    text = spliced(section.tree if tree is None else tree, splicer)
     vault, env = splicer.vault, {"docId": section.slug, "boxes": context.boxes}
     blocks: list[DocBlock] = []
     problems: list[Problem] = []

@@ -15,6 +15,7 @@ EXEMPT = {"code", "pre", "script", "style", "time", "kbd", "samp"}
 BLOCKS = {"p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "figcaption", "caption", "summary", "blockquote", "aside", "div", "section", "figure", "header",
           "footer", "nav", "main", "body", "table", "ul", "ol", "dl", "details", "title", "meta", "text", "desc"}  # fmt: skip
 SPOKEN = ("alt", "title", "aria-label", "placeholder", "content")
+_SPOKEN = frozenset(SPOKEN)
 """Attributes that are read out or shown."""
 
 
@@ -51,46 +52,86 @@ def language(node) -> str:
 class Around:
     """What an element inherits from the elements around it, itself included."""
 
-    language: str
-    covered: bool
+    language: str = "en"
+    covered: bool = False
     """Inside an element with data-key or data-lit."""
-    worded: bool
+    worded: bool = False
     """Inside an element with data-claim or data-def."""
+    exempt: bool = False
+    """Inside code, a time or a script."""
 
     def inside(self, node: Element) -> Around:
-        has = node.keys()
-        if not has:
-            return self
+        has, exempt = node.keys(), self.exempt or node.tag in EXEMPT
         language, covered, worded = self.language, self.covered, self.worded
-        if "lang" in has and (lang := node.get("lang")):
-            language = "zh" if lang.startswith("zh") else "en"
-        covered = covered or "data-key" in has or "data-lit" in has
-        worded = worded or "data-claim" in has or "data-def" in has
-        if (language, covered, worded) == (self.language, self.covered, self.worded):
+        if has:
+            if "lang" in has and (lang := node.get("lang")):
+                language = "zh" if lang.startswith("zh") else "en"
+            covered = covered or "data-key" in has or "data-lit" in has
+            worded = worded or "data-claim" in has or "data-def" in has
+        if (language, covered, worded, exempt) == (self.language, self.covered, self.worded, self.exempt):
             return self
-        return Around(language, covered, worded)
+        return Around(language, covered, worded, exempt)
 
 
-def walk(node: Element, around: Around = Around("en", False, False)) -> Iterator[tuple[Element, Around]]:
-    """Every element with its surroundings, in document order, without code, times and scripts and what stands inside them."""
-    stack = [(node, around)]
-    while stack:
-        node, around = stack.pop()
-        if node.tag in EXEMPT or not isinstance(node.tag, str):
-            continue
-        around = around.inside(node)
-        yield node, around
-        if len(node):
-            stack += [(child, around) for child in reversed(node)]
+_TEXTS = etree.XPath("//*[not(self::code)]/text()[normalize-space()]")  # most text of the index of numbers is code: left out early
 
 
-def texts(node: Element) -> Iterator[str]:
-    """The pieces of text of an element's own."""
-    if node.text and not node.text.isspace():
-        yield node.text
-    for child in node:
-        if child.tail and not child.tail.isspace():
-            yield child.tail
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A text that is read, the element whose own it is, and what that element inherits."""
+
+    text: str
+    node: Element
+    around: Around
+
+
+class Prose:
+    """What a page says outside code, times and scripts, in document order.
+
+    Most elements of the index of numbers hold code alone: XPath leaves their text out before Python sees it, and one walk sorts the elements that matter.
+    """
+
+    def __init__(self, root: Element):
+        self._known: dict[Element, Around] = {}
+        pieces = (Piece(str(text), node := _holder(text), self.around(node)) for text in _TEXTS(root))
+        self.pieces = [piece for piece in pieces if not piece.around.exempt]
+        self.keyed: list[Element] = []
+        """Elements with data-key, exempt or not."""
+        self.declared: list[Element] = []
+        """Elements with data-lit or data-def, exempt or not."""
+        self._told: list[Element] = []
+        for node in root.iter(etree.Element):
+            if not (has := node.keys()):
+                continue
+            if "data-key" in has:
+                self.keyed.append(node)
+            if "data-lit" in has or "data-def" in has:
+                self.declared.append(node)
+            if not _SPOKEN.isdisjoint(has):
+                self._told.append(node)
+
+    def around(self, node: Element) -> Around:
+        """What stands around an element, itself included."""
+        chain = []
+        while node is not None and node not in self._known:
+            chain.append(node)
+            node = node.getparent()
+        found = Around() if node is None else self._known[node]
+        for element in reversed(chain):
+            self._known[element] = found = found.inside(element)
+        return found
+
+    def told(self) -> Iterator[tuple[Element, Around]]:
+        """Elements with attributes that are read out or shown."""
+        for node in self._told:
+            if not (around := self.around(node)).exempt:
+                yield node, around
+
+
+def _holder(text) -> Element:
+    """The element whose own a text is: around it, not before it."""
+    node = text.getparent()
+    return node.getparent() if text.is_tail else node
 
 
 def spoken(node) -> Iterator[tuple[str, str]]:

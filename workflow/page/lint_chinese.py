@@ -7,7 +7,6 @@ no italics, no stray asterisks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from workflow.page import dom
 from workflow.page.lint_numbers import Finding, near
@@ -54,13 +53,11 @@ def source_findings(source: str) -> list[tuple[int, str, str]]:
     return found
 
 
-def page_findings(root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Around]] | None = None) -> list[Finding]:
+def page_findings(root: dom.Element, prose: dom.Prose | None = None) -> list[Finding]:
     """Findings on a rendered page, in the parts that speak Chinese; stray asterisks in any language."""
-    findings = []
-    suspicious = root.xpath("//text()[contains(., '**')][not(ancestor::code or ancestor::pre or ancestor::script)]")
-    languages = ("en", "zh") if suspicious else ("zh",)
+    prose, findings = prose or dom.Prose(root), []
     italics = {dom.block_of(node): node for node in root.iter("em", "i")}
-    for block, language, text in _lines(dom.walk(root) if walked is None else walked, languages):
+    for block, language, text in _lines(prose, italics):
         anchor = dom.anchor_of(block)
         if match := STRAY.search(text):
             findings.append(
@@ -80,17 +77,32 @@ def page_findings(root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Aro
     return findings
 
 
-def _lines(walked, languages):
-    """Blocks in some languages that hold text of their own, with that text; code and formulas stand in as one Latin letter, other languages as nothing."""
-    for block, around in walked:
-        name = block.tag
-        if (
-            around.language in languages
-            and (name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and block.get("class")))
-        ):
-            for line in "".join(_own(block, around.language)).split("\v"):
-                if line.strip():
-                    yield block, around.language, re.sub(r"[ \t\r\n]+", " ", line).strip()
+def _lines(prose: dom.Prose, italics: dict):
+    """Blocks with text of their own in which a rule may find something, with that text.
+
+    Code and formulas stand in as one Latin letter, other languages as nothing.
+    """
+    blocks = {}
+    for piece in prose.pieces:
+        if STRAY.search(piece.text) or ANY.search(piece.text):
+            blocks[_apart(piece.node)] = None
+    for block in (*blocks, *(block for block in italics if block not in blocks)):
+        if block is None:
+            continue
+        language = prose.around(block).language
+        for line in "".join(_own(block, language)).split("\v"):
+            if line.strip():
+                yield block, language, re.sub(r"[ \t\r\n]+", " ", line).strip()
+
+
+def _apart(node: dom.Element) -> dom.Element | None:
+    """The nearest element around a text, itself included, whose text stands apart from what is around it."""
+    return next((element for element in dom.ancestors(node) if _stands_apart(element)), None)
+
+
+def _stands_apart(node: dom.Element) -> bool:
+    name = dom.tag(node)
+    return name in dom.BLOCKS or name in APART or (name in ("span", "strong", "sup") and bool(node.get("class")))
 
 
 def _own(node, language: str):
@@ -100,7 +112,7 @@ def _own(node, language: str):
         name = dom.tag(child)
         if name in ("script", "style", "svg") or not name or (name == "a" and child.get("class") in ASIDE):
             pass
-        elif name in APART or child.get("class") == "no" or (name in ("span", "strong", "sup") and child.get("class")) or name in dom.BLOCKS:
+        elif child.get("class") == "no" or _stands_apart(child):
             yield "\v"
         elif name == "data" and child.text == child.get("value"):
             yield "x"  # shown as it was measured: a name of a machine, not our prose

@@ -7,7 +7,6 @@ the language of its place. Every word of rank or universality has a claim in its
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workflow.derive.fact import Fact
@@ -39,24 +38,28 @@ class NumbersLint:
     literals: Literals
     words: Words
 
-    def check(self, root: dom.Element, walked: Iterable[tuple[dom.Element, dom.Around]] | None = None) -> list[Finding]:
-        """`walked`: the page as `dom.walk` gives it, where the caller has it already."""
-        findings = []
-        for node, around in dom.walk(root) if walked is None else walked:
-            findings += self._element(node, around)
-        return [*findings, *self._spliced(root), *self._declared(root)]
+    def check(self, root: dom.Element, prose: dom.Prose | None = None) -> list[Finding]:
+        """`prose`: the page as `dom.Prose` has it, where the caller has it already."""
+        prose, findings = prose or dom.Prose(root), []
+        for piece in prose.pieces:
+            findings += self._piece(piece.text, piece.node, piece.around)
+        for node, around in prose.told():
+            findings += self._attributes(node, around.language)
+        return [*findings, *self._spliced(prose.keyed), *self._declared(prose.declared)]
 
-    def _element(self, node: dom.Element, around: dom.Around):
-        for text in dom.texts(node):
-            if not around.covered:
-                yield from self._typed(text, around.language, node)
-                yield from self._times(node, text, around.language)
-            if not around.worded and node.tag != "data":
-                yield from self._ranks(node, text, around.language)
+    def _piece(self, text: str, node: dom.Element, around: dom.Around):
+        if not around.covered:
+            yield from self._typed(text, around.language, node)
+            yield from self._times(node, text, around.language)
+        if not around.worded and node.tag != "data":
+            yield from self._ranks(node, text, around.language)
+
+    def _attributes(self, node: dom.Element, language: str):
+        if "data-key" in node.attrib or "data-lit" in node.attrib:
+            return
         for name, value in dom.spoken(node):
-            if "data-key" not in node.attrib and "data-lit" not in node.attrib:
-                for finding in self._typed(value, around.language, node):
-                    yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
+            for finding in self._typed(value, language, node):
+                yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
 
     def _typed(self, text: str, language: str, node: dom.Element):
         for match in DIGITS.finditer(text):
@@ -95,8 +98,8 @@ class NumbersLint:
                 dom.anchor_of(node),
             )
 
-    def _spliced(self, root):
-        for node in root.xpath("//*[@data-key]"):
+    def _spliced(self, nodes: list[dom.Element]):
+        for node in nodes:
             keys, language = node.get("data-key").split(), dom.language(node)
             if unknown := [key for key in keys if not self.lookup.known(key)]:
                 yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], dom.anchor_of(node))
@@ -157,10 +160,11 @@ class NumbersLint:
         match = DIGITS.search(shown)
         return match.group() if match else None
 
-    def _declared(self, root):
-        for attribute, names in (("data-lit", {*self.literals.literals, *BUILT_IN}), ("data-def", {*self.literals.definitions})):
-            for name in sorted(set(map(str, root.xpath(f"//@{attribute}"))) - names):
-                for node in root.xpath(f"//*[@{attribute}=$name]", name=name):
+    def _declared(self, nodes: list[dom.Element]):
+        known = {"data-lit": {*self.literals.literals, *BUILT_IN}, "data-def": {*self.literals.definitions}}
+        for node in nodes:
+            for attribute, names in known.items():
+                if (name := node.get(attribute)) is not None and name not in names:
                     yield Finding("literal", f"{attribute} {name!r} is not declared in templates/literals.yaml", name, dom.anchor_of(node))
 
 

@@ -6,10 +6,11 @@ the block states a claim.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from workflow.page.content import Section
-from workflow.page.dialect import VERDICTS, claims, parse
+from workflow.page.dialect import VERDICTS, Node, Text, claims, parse
 from workflow.page.document import DocBlock, document
 from workflow.page.errors import Problem
 from workflow.page.lint_chinese import CODE
@@ -18,6 +19,8 @@ from workflow.page.placeholders import MARK
 from workflow.page.splice import Choice, Context, Splicer
 from workflow.page.strings import Strings
 from workflow.page.words import Words
+
+BEFORE_ID = re.compile(r"^(?=\{#)", re.MULTILINE)
 
 
 def choices(section: Section) -> list[tuple[str, Choice]]:
@@ -34,15 +37,42 @@ def compare(english: Section, chinese: Section, contexts: dict[str, Context], wo
         for name in ("slug", "needs", "plates", "equations")
         if getattr(english, name) != getattr(chinese, name)
     ]
+    whole = {"en": english, "zh": chinese}
+    varying = {language: with_claims(section.tree) for language, section in whole.items()}
     for name, choice in choices(english):
+        # what holds no claim says the same under every verdict, and was compared under the first
+        trees = {} if choice.absent or choice.verdict == VERDICTS[0] else varying
         twins = {
-            language: document(section, contexts[language], choice, render=False)
-            for language, section in (("en", english), ("zh", chinese))
+            language: document(section, contexts[language], choice, render=False, tree=trees.get(language))
+            for language, section in whole.items()
         }
         problems += _blocks(english, chinese, twins, name, words)
         for language, section in (("en", english), ("zh", chinese)):
             problems += [problem for block in twins[language] for problem in _typed(section, block, language, name, words)]
     return list(dict.fromkeys(problems))
+
+
+def with_claims(tree: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The parts of a document, from one block id to the next, that hold a claim; all of it where footnotes tie parts together."""
+    parts: list[list[Node]] = [[]]
+    for node in tree:
+        if not isinstance(node, Text):
+            parts[-1].append(node)
+            continue
+        if "[^" in node.text:
+            return tree
+        for piece in BEFORE_ID.split(node.text):
+            if piece.startswith("{#") and not _open(parts[-1]):
+                parts.append([])
+            parts[-1].append(Text(piece))
+    return tuple(node for part in parts if any(True for _ in claims(tuple(part))) for node in part)
+
+
+def _open(part: list[Node]) -> bool:
+    """Whether a box or a code fence is open at the end of a part."""
+    lines = [line for node in part if isinstance(node, Text) for line in node.text.splitlines()]
+    boxes = sum(1 if line.strip(": ") else -1 for line in lines if line.startswith(":::"))
+    return boxes > 0 or sum(line.startswith("```") for line in lines) % 2 == 1
 
 
 def _typed(section: Section, block: DocBlock, language: str, variant: str, words: Words) -> list[Problem]:

@@ -404,8 +404,8 @@ class Builder:
         updated = max((run.end for run in view.runs), default="")
         page = Page(view.path, language, html, root, coverage, sections, template, self.campaign.name, updated)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
-        walked = tuple(dom.walk(root))
-        self.problems += [page.problem(finding) for finding in (*lint.check(root, walked), *lint_chinese.page_findings(root, walked))]
+        prose = dom.Prose(root)
+        self.problems += [page.problem(finding) for finding in (*lint.check(root, prose), *lint_chinese.page_findings(root, prose))]
         return page
 
     def figures(self) -> Iterator[tuple[str, str]]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import errno
-import gc
 import json
 import os
 import tempfile
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from workflow.collector import no_collections
 from workflow.derive.moved import Move
 from workflow.derive.schema import read_bytes
 from workflow.derive.values import Values
@@ -37,19 +36,7 @@ class Result:
     """Campaign -> what changed since its previous publication."""
 
 
-@contextmanager
-def _no_collections():
-    """The collector of cycles rests: a page is trees of live nodes, which it would walk again and again and find nothing."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-@_no_collections()
+@no_collections()
 def build(
     plan: Plan, folder: Path, templates: Path = TEMPLATES, site_url: str = "", previous: dict[str, Published | None] | None = None
 ) -> Result:
