@@ -13,12 +13,14 @@ from engine.backends.server import ServerBackend
 from engine.backends.server_flags import Flag, FlagMap, switch
 from engine.bench.http_client import SglangGenerate
 
+# Names are those of 0.5.23, each looked up in its source; measure.server.flags has room for those of another release.
 FLAGS = FlagMap(
     server="sglang",
     knobs={
         "mem_fraction_static": Flag("--mem-fraction-static"),
         "chunked_prefill_size": Flag("--chunked-prefill-size"),
-        "cuda_graph_max_bs": Flag("--cuda-graph-max-bs"),
+        # older releases call it --cuda-graph-max-bs, which in 0.5.23 abbreviates two flags and is refused
+        "cuda_graph_max_bs": Flag("--cuda-graph-max-bs-decode"),
         "max_running_requests": Flag("--max-running-requests"),
         "max_total_num_tokens": Flag("--max-total-tokens"),
         "context_length": Flag("--context-length"),

@@ -25,6 +25,7 @@ DECIDING = [
     ("vllm", "collective", True, "[rank3]:[E] [PG ID 2] Watchdog caught collective operation timeout: WorkNCCL(OpType=ALLREDUCE)"),
     ("sglang", "collective", False, "torch.distributed.DistNetworkError: The client socket has timed out after 600000ms"),
     ("sglang", "hang", True, "[2026-11-30 10:00:00 TP0] Watchdog timeout (self.watchdog_timeout=300)"),
+    ("sglang", "hang", True, "[2026-11-30 10:00:00 TP0] Scheduler watchdog timeout (self.watchdog_timeout=300.0, self.soft=False)"),
     ("sglang", "port", False, "ERROR:    [Errno 98] error while attempting to bind on address ('127.0.0.1', 30000): address already in use"),
     ("vllm", "bad_flag", False, "vllm: error: unrecognized arguments: --max-num-seq 4"),
     ("sglang", "bad_flag", False, "launch_server.py: error: argument --page-size: invalid int value: 'x'"),
@@ -96,3 +97,17 @@ def test_two_readings_agree_or_a_warning_stands(chunks, log, derived, step, sour
 def test_a_step_is_derived_only_from_what_is_known() -> None:
     assert derived_ms(2.5, 4.0) == 10.0
     assert derived_ms(None, 4.0) is None is derived_ms(2.5, None)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # both are printed by servers that go on serving
+        "[TP0] Scheduler watchdog timeout (self.watchdog_timeout=300.0, self.soft=True)",
+        "The memory capacity is unbalanced. Some GPUs may be occupied by other processes. pre_model_load_memory=1.0, local_gpu_memory=2.0",
+        "[TP0] KV cache pool is full. Retract requests. #retracted_reqs: 1, #new_tokens_gained: 400, #new_token_ratio: 0.3 -> 0.6",
+        "server_args=ServerArgs(watchdog_timeout=300, mem_fraction_static=0.9)",
+    ],
+)
+def test_a_warning_is_no_cause_of_death(line: str) -> None:
+    assert classify("sglang", {0: 1}, [line, "last word"], booted=True).kind is None
