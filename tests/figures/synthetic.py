@@ -42,6 +42,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _kernels(facts)
     _modes(facts)
     _reefs(facts)
+    _imported(facts)
     _memory(facts)
     _advice(facts)
     _outputs(facts)
@@ -315,6 +316,21 @@ def _reefs(facts: Facts) -> None:
         facts.put(f"reefs.f{place}.rows", rows, "count")
     for what, number in (("detectors", 38), ("fired", 4), ("blocking", 1), ("warning", 2), ("note", 1)):
         facts.put(f"reefs.{what}", number, "count")
+
+
+def _imported(facts: Facts) -> None:
+    """Rows of a foreign file, one of them without latencies."""
+    rates = (61.5, 412.0, 1380.25)
+    for row, (level, rate) in enumerate(zip((1, 8, 64), rates), 1):
+        facts.put(f"imported.r{row}.name", f"dspark-g3 in 512 · c{level}", "label")
+        facts.put(f"imported.r{row}.output_throughput", rate, "rate", "token/s")
+        if row < 3:
+            facts.put(f"imported.r{row}.ttft_ms", 40.0 * level, "duration", "ms")
+            facts.put(f"imported.r{row}.tpot_ms", 9.0 + level, "duration", "ms/token")
+            facts.put(f"imported.r{row}.accept_length", 2.4, "length", "token/round")
+    facts.put("imported.served", len(rates), "count")
+    facts.put("imported.best.output_throughput", rates[-1], "rate", "token/s")
+    facts.put("imported.lowest.output_throughput", rates[0], "rate", "token/s")
 
 
 def _memory(facts: Facts) -> None:

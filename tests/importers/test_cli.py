@@ -89,16 +89,20 @@ def test_a_folder_that_is_there_is_never_touched(tmp_path, capsys):
 def test_a_page_with_the_sections_that_the_data_support(tmp_path, files):
     from workflow.derive.__main__ import write
     from workflow.figures.__main__ import main as draw
+    from workflow.page.listing import site_files
     from workflow.page.site import build
-    from workflow.plan import CAMPAIGNS, Plan
+    from workflow.plan import CAMPAIGNS, ROOT, Plan
 
     own = tmp_path / CAMPAIGNS / "own"
     assert main(["import", *(str(DATA / file) for file in files), "--to", str(own)]) == 0
     folder = tmp_path / "build"
     write(Derivation(load.load(own), resamples=0).values(), folder / "own")
     assert draw(["--values", str(folder / "own" / "values.json"), "--out", str(folder / "own" / "figures")]) == 0
-    result = build(Plan(("own",), "own", root=tmp_path), folder)
+    plan = Plan(("own",), "own", root=tmp_path)
+    result = build(plan, folder)
     assert result.problems == []
+    shutil.copytree(ROOT / "templates", tmp_path / "templates")
+    assert sorted(f"site/{name}" for name in result.files) == site_files(plan), "the site rule declares what is written"
     page = result.files["index.html"].decode()
     chinese = result.files["zh/index.html"].decode()
     served, scored = "llama_bench.json" not in files, "lm_eval.json" in files

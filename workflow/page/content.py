@@ -13,10 +13,9 @@ import yaml
 from workflow.page.closes import ClosesError, Equation
 from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
+from workflow.page.routes import IMPORTED
 from workflow.page.words import TEMPLATES
 
-IMPORTED = "imported"
-"""In `only` and `except`: any campaign whose rows come from result files of other tools."""
 FIELDS = {"slug", "title", "absent_title", "only", "except", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
 FRONT = re.compile(r"---\n(.*?\n)---\n", re.DOTALL)

@@ -15,7 +15,7 @@ from workflow.derive.moved import Move
 from workflow.derive.values import Values
 from workflow.page import beside, directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity, unmeasured
 from workflow.page.closes import ClosesError, Equation, holds, widen
-from workflow.page.content import IMPORTED, Content, Section
+from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
@@ -28,7 +28,7 @@ from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
 from workflow.page.previous import Published
 from workflow.page.provenance import card, raw, run_card, runs
-from workflow.page.routes import LANGUAGES, Routes, relative
+from workflow.page.routes import IMPORTED, LANGUAGES, Routes, relative
 from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
@@ -144,12 +144,14 @@ class Builder:
         """Title and blocks of each section as its report shows them, by slug and language."""
         self.data: dict[str, str] = {}
         """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
+        every = self.sources.content.plates
         if imported:
             # files of other tools support a few sections each; what they say nothing of is left out, not announced as absent
             self.sources = replace(sources, content=self.sources.content.keeping(self._supported))
         content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
-        plates = {plate: at for at, plate in enumerate(content.plates, start=1)}
+        # plates of sections that were left out have their files all the same: which files there are is known before anything is derived
+        plates = {plate: at for at, plate in enumerate(dict.fromkeys((*content.plates, *every)), start=1)}
         own = {
             f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page")
             for slug, number in numbers.items()

@@ -10,6 +10,8 @@ from functools import lru_cache
 LANGUAGES = ("en", "zh")
 LANG = {"en": "en", "zh": "zh-Hans"}
 ASSETS = ("page.css", "page.js", "ledger.js")
+IMPORTED = "imported"
+"""Backend of a campaign, and in `only` and `except` of a section: any campaign whose rows come from result files of other tools."""
 RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets", "audit"}
 """Names of routes, which no campaign may have."""
 MACHINES = ("feed.xml", "sitemap.xml")

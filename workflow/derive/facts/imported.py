@@ -1,5 +1,7 @@
 """What an imported campaign says: the tools that wrote its files, what the import checked and left out, and the ends of what the rows span."""
 
+import unicodedata
+
 import numpy as np
 
 from workflow.derive.fact import Cell
@@ -107,7 +109,12 @@ for part, (column, unit) in BEST.items():
 @fact("imported.best.label", kind="label")
 def best_label(read):
     """arm of the row with the largest output throughput"""
-    return best(read).texts("label")[0]
+    return plain(best(read).texts("label")[0])
+
+
+def plain(text: str) -> str:
+    """A label from outside without full-width forms, which would break the spacing of the line that it is spliced into."""
+    return unicodedata.normalize("NFKC", text)
 
 
 @fact("imported.best.max_concurrency", kind="count")
@@ -187,3 +194,51 @@ def scores(read):
     read.record.cells[Cell("figures.manifest.json", "rows", "")] = None
     read.record.statuses.append("imported")
     return manifest["rows"]
+
+
+# rows one by one, in the order of the files, as far as a plate has room
+
+PLACES = tuple(range(1, 13))
+LONGEST = 28
+"""Characters of a row's name on the plate."""
+OF_ROW = {
+    "output_throughput": ("output_throughput", "rate", "token/s"),
+    "ttft_ms": ("mean_ttft_ms", "duration", "ms"),
+    "tpot_ms": ("mean_tpot_ms", "duration", "ms/token"),
+    "accept_length": ("accept_length", "length", "token/round"),
+}
+
+
+def row_at(read, row: int) -> Rows:
+    """The row in this place among those with an output throughput."""
+    left = row
+    for each in good(read):
+        shown = each.where_true(known(each, "output_throughput"))
+        if left <= len(shown):
+            return shown.where_true(np.arange(len(shown)) == left - 1)
+        left -= len(shown)
+    raise Missing(f"{row - left} imported rows have an output throughput")
+
+
+def register_row(part: str, column: str, kind: str, unit: str) -> None:
+    @fact(f"imported.r{{row}}.{part}", kind=kind, unit=unit, row=PLACES)
+    def of_row(read, row):
+        """value of one imported row"""
+        return row_at(read, row).sum(column)
+
+
+for part, (column, kind, unit) in OF_ROW.items():
+    register_row(part, column, kind, unit)
+
+
+@fact("imported.r{row}.name", kind="label", row=PLACES)
+def row_name(read, row):
+    """label of the row and the load that it was measured under"""
+    rows = row_at(read, row)
+    load = []
+    for column, mark in (("isl", "in "), ("osl", "out "), ("max_concurrency", "c")):
+        if column in rows.table.columns and (text := rows.texts(column)[0]):
+            load.append(mark + text)
+    name, tail = plain(rows.texts("label")[0]), " · ".join(load)
+    room = max(LONGEST - len(tail), 8)
+    return (name if len(name) <= room else name[: room - 2] + "..") + (f" {tail}" if tail else "")
