@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -29,6 +31,18 @@ def test_logits_are_those_of_eager_at_every_batch(tiny):
             for rows in (1, 3, 7):
                 assert torch.equal(window_logits(engine, ids, width, rows), expected), f"W={width}, batch {rows}"
             assert engine.server_info()["graph_uncaptured_windows"] == 0
+
+
+def test_recording_does_not_import_the_compiler():
+    """It takes longer to import than all buckets take to record."""
+    script = """
+import sys, torch
+from engine.model.graph.tape import Tape
+with torch.inference_mode(), Tape() as tape:
+    torch.cat([torch.ones(2), torch.ones(2)]).mul_(3)
+assert tape.nodes and "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from typing import Any
 
@@ -24,6 +24,15 @@ def out_variant(func: Any) -> Any | None:
         if len(outs) == 1 and outs[0].name == "out" and [str(argument.type) for argument in given] == wanted:
             return other
     return None
+
+
+def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+    """The tensors among an operator's arguments, which nest in lists at most."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
 
 
 COPIES = ("aten::_to_copy", "aten::clone")
@@ -62,6 +71,11 @@ class Tape(TorchDispatchMode):
         self.arena = Arena()
         self.nodes: list[Callable[[], Any]] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here, and torch's guard against it would import the compiler: a second of every boot."""
+        return False
+
     def call(self, function: Callable[[], Any]) -> None:
         self.nodes.append(function)
 
@@ -89,7 +103,7 @@ class Tape(TorchDispatchMode):
         return result
 
     def _static(self, func: Any, args: tuple, kwargs: dict, result: Tensor) -> Tensor:
-        sources = [value for value in torch.utils._pytree.tree_leaves((args, kwargs)) if isinstance(value, Tensor) and not value.is_mkldnn]
+        sources = [value for value in tensors_in((*args, *kwargs.values())) if not value.is_mkldnn]
         if any(result.untyped_storage().data_ptr() == value.untyped_storage().data_ptr() for value in sources):
             self.arena.watch(result)
             return result
