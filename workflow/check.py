@@ -15,10 +15,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from workflow.plan import CAMPAIGNS, ROOT
+from workflow.derive import load
+from workflow.derive.schema import SchemaError
+from workflow.plan import CAMPAIGNS, ROOT, read_config
 
 README_CAMPAIGN = "xeon-2core"
 """The archived campaign whose figures the README splices."""
+README_BENCHMARK = Path("tests/bench/pages")
+"""Measured page builders, whose table the README splices."""
 BROWSER = "chromium"
 
 
@@ -37,6 +41,7 @@ def checks(build: Path, site: Path, flags: list[str]) -> Iterator[Outcome]:
         # numbers, parity, Chinese, links, coverage, schemas: the build refuses to write when one finds something
         yield _run("page: numbers, claims, parity, links", "-m", "workflow.page", "--build", str(build), "--site", str(fresh), *flags)
         yield _same(site, fresh)
+        yield schemas([flag.removeprefix("--campaign=") for flag in flags if flag.startswith("--campaign=")])
         yield from _readme(Path(folder))
     if shutil.which(BROWSER) is None:
         yield Outcome("browser", f"skipped: no {BROWSER}; on Debian `apt-get install chromium fonts-noto-cjk`")
@@ -46,12 +51,27 @@ def checks(build: Path, site: Path, flags: list[str]) -> Iterator[Outcome]:
         yield _run("browser", "-m", "pytest", "-m", "browser", "-o", "addopts=--strict-markers -q", "tests")
 
 
+def schemas(names: list[str], root: Path = ROOT) -> Outcome:
+    """Every CSV of the named campaigns (of the configured ones where none is named) against its schema and its manifest."""
+    name, found, files = "rows: schemas, manifests, checksums", [], 0
+    for campaign in names or read_config(root / "workflow/config.yaml")["campaigns"]:
+        try:
+            files += len(load.load(root / CAMPAIGNS / campaign).tables)
+        except SchemaError as error:
+            found.append(str(error))
+    return Outcome(name, "failed" if found else "passed", "\n".join(found) or f"{files} files")
+
+
 def _readme(folder: Path) -> Iterator[Outcome]:
     name = "README: spliced figures"
-    derived = _run(name, "-m", "workflow.derive", "--campaign", str(CAMPAIGNS / README_CAMPAIGN), "--out", str(folder / "readme"))
-    if derived.verdict == "passed":
-        derived = _run(name, "-m", "workflow.cli", "splice", "README.md", "--check", "--values", str(folder / "readme/values.json"))
-    yield derived
+    places = {"readme": CAMPAIGNS / README_CAMPAIGN, "pages": README_BENCHMARK}
+    for place, campaign in places.items():
+        derived = _run(name, "-m", "workflow.derive", "--campaign", str(campaign), "--out", str(folder / place))
+        if derived.verdict != "passed":
+            yield derived
+            return
+    values, also = (str(folder / place / "values.json") for place in places)
+    yield _run(name, "-m", "workflow.cli", "splice", "README.md", "--check", "--values", values, "--also", also)
 
 
 def _same(site: Path, fresh: Path) -> Outcome:

@@ -41,11 +41,13 @@ def test_a_second_run_does_nothing(built: Copy):
     ("file", "more", "reruns"),
     [
         ("templates/content/en/01-prologue.md", "\n", {"page"}),
+        ("templates/report.html.j2", "\n", {"page"}),
         ("templates/strings.yaml", "\n", {"page"}),
         ("templates/assets/page.css", "\n", {"page"}),
         ("workflow/page/format.py", "\n", {"page"}),
         ("workflow/figures/style.py", "\n", {"figures", "page"}),
         ("workflow/derive/decompose.py", "\n", CHEAP),
+        ("workflow/yaml_file.py", "\n", CHEAP),
         ("workflow/derive/thresholds.yaml", "\n", CHEAP),
         ("workflow/schemas/points.schema.json", "\n", CHEAP),
         ("workflow/campaigns/local/campaign.yaml", "\n", CHEAP),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from workflow.cli import BadInput, campaign
+from workflow.derive.values import Values
 from workflow.page.format import Formatter
 from workflow.page.markdown_file import Spliced, splice
 from workflow.page.strings import Strings
@@ -27,13 +28,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     campaign.add_options(parser)
     parser.add_argument(
+        "--also", type=Path, action="append", default=[], metavar="FILE", help="another values.json, whose facts stand in for those the first one misses"
+    )
+    parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 on a number that differs or on a typed digit in a guarded region"
     )
     parser.add_argument("--json", action="store_true", help="print what was found in each file as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    values = campaign.load_values(campaign.values_path(options))
+    values = together([campaign.load_values(path) for path in (campaign.values_path(options), *options.also)])
     formatter = Formatter(Words.load(), names=Strings.load().section("values"))
     texts = {file: read(file) for file in options.files}
     found = [One(file, text, splice(text, str(file), values, formatter)) for file, text in texts.items()]
@@ -45,6 +49,13 @@ def run(options: argparse.Namespace) -> int:
         for one in found:
             one.show(options.check)
     return int(any(one.spliced.problems or (options.check and one.drifted) for one in found))
+
+
+def together(several: list[Values]) -> Values:
+    """The first values, with facts of the others where a fact is missing."""
+    first, *others = several
+    facts = {key: fact for values in reversed(others) for key, fact in values.facts.items() if not fact.missing}
+    return replace(first, facts={**first.facts, **{key: fact for key, fact in facts.items() if first.get(key) is None}})
 
 
 def read(file: Path) -> str:

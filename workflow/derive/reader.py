@@ -105,6 +105,9 @@ class Read:
     def gate(self, **where) -> Rows:
         return self._rows("gate", "gate", where)
 
+    def pages(self, **where) -> Rows:
+        return self._rows("pages", "pages", where)
+
     def field(self, file: str, path: str):
         """One field of the manifest of one file, which need not be that of a points file; Missing when it is absent."""
         manifest = value = self.campaign.manifests.get(file)

@@ -90,6 +90,7 @@ COLUMNS = {
     "figures": {},
     "external": {},
     "published": {},
+    "pages": {"seconds": "s"},
 }
 
 
