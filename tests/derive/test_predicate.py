@@ -74,3 +74,9 @@ def test_one_and_true_are_not_the_same():
 @given(value=st.recursive(st.none() | st.booleans() | st.integers(-1, 4) | st.sampled_from(["", "a"]), lambda one: st.lists(one, max_size=3)))
 def test_keywords_are_judged_as_jsonschema_judges_them(rules, value):
     assert Compiler({"a": rules}).document("a")(value) == jsonschema.Draft202012Validator(rules).is_valid(value)
+
+
+@given(value=st.dictionaries(st.sampled_from(["a", "ab", "b", ""]), st.integers(0, 2), max_size=3) | st.integers(0, 1))
+def test_names_of_properties_are_judged_as_jsonschema_judges_them(value):
+    rules = {"propertyNames": {"enum": ["a", "ab"]}}
+    assert Compiler({"a": rules}).document("a")(value) == jsonschema.Draft202012Validator(rules).is_valid(value)

@@ -115,6 +115,9 @@ class Compiler:
                 return lambda value: not isinstance(value, list) or all(one(item) for item in value[skipped:])
             case "properties":
                 return self._properties({name: self._compile(rule, home) for name, rule in wanted.items()})
+            case "propertyNames":
+                named = self._compile(wanted, home)
+                return lambda value: not isinstance(value, dict) or all(map(named, value))
             case "additionalProperties":
                 known, one = frozenset(schema.get("properties", ())), self._compile(wanted, home)
                 return lambda value: not isinstance(value, dict) or all(one(item) for name, item in value.items() if name not in known)
