@@ -102,6 +102,7 @@ class Plan:
     gammas: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     isls: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
     concurrencies: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
+    rates: tuple[int, ...] = (2, 6, 14)
     aa_boots: int = 4
     contents: tuple[str, ...] = CONTENTS
     base_gamma: int = 3
@@ -126,12 +127,14 @@ class Cell:
     osl: int
     label: str = ""
     mode: str = "eager"
+    rate: float = 0.0
+    """Requests a second on a timetable, `concurrency` at most at once; 0: a closed loop."""
 
     @property
     def seed(self) -> tuple:
         """What its noise is drawn from."""
-        known = dataclasses.astuple(self)
-        return known[:-1] if self.mode == "eager" else known
+        *known, mode, rate = dataclasses.astuple(self)
+        return (*known, *(() if mode == "eager" else (mode,)), *((rate,) if rate else ()))
 
 
 def machine_of(seed: int, run_id: str) -> dict[str, float]:
@@ -168,7 +171,7 @@ def acceptance(physics: Physics, cell: Cell, content: str) -> float:
 
 
 def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list[dict], float]:
-    """Requests and steps of a closed loop with `cell.concurrency` clients; seconds of the whole cell."""
+    """Requests and steps of a closed loop with `cell.concurrency` clients, or of arrivals on a timetable; seconds of the whole cell."""
     noise = rng_of(plan.seed, "time", cell.seed)
     boot_factor = math.exp(
         rng_of(plan.seed, "boot", cell.stage, cell.boot, cell.lane, cell.gamma, cell.label).normal(0, physics.boot_noise)
@@ -192,10 +195,13 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
             }
         )
     running, requests, steps, now = [], [], [], 0.0
-    for item in waiting:
-        item["queued"] = 0.0
+    gaps = rng_of(plan.seed, "arrivals", cell.repeat).exponential(1.0, len(waiting)).cumsum()
+    for item, at in zip(waiting, gaps):
+        item["due"] = item["queued"] = at / cell.rate if cell.rate else 0.0
     while waiting or running:
-        if waiting and len(running) < cell.concurrency:
+        if not running and waiting[0]["due"] > now:
+            now = waiting[0]["due"]
+        if waiting and len(running) < cell.concurrency and waiting[0]["due"] <= now:
             item = waiting.pop(0)
             duration = physics.prefill_ms * cell.isl * boot_factor * math.exp(noise.normal(0, physics.step_noise))
             item["queued"] = item["scheduled"] = now
@@ -271,6 +277,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
                 running.remove(item)
             requests.append(
                 {
+                    **({"arrival_s": item["due"]} if cell.rate else {}),
                     "request_id": f"r{item['index']}",
                     "prompt_id": f"{cell.content}-{cell.repeat}-{item['index']}",
                     "queued_s": item["queued"],
@@ -394,6 +401,7 @@ class Campaign:
             "retracted": 0,
             **dict.fromkeys(("mem_fraction_static", "device_memory_bytes", "available_mem_bytes", "activation_peak_bytes"), ""),
             **{"max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0},
+            **(timetable(cell.rate, requests) if cell.rate else {}),
             **more,
         }
         self.clock += seconds
@@ -429,6 +437,10 @@ class Campaign:
                     self.measure(
                         "concurrency", Cell("concurrency", lane, gamma, "mixed", 128, concurrency, repeat, repeat, 32, plan.osl // 2)
                     )
+            for rate in plan.rates:
+                for lane, gamma in (("plain", 0), ("dspark", plan.base_gamma)):
+                    cell = Cell("rate", lane, gamma, "mixed", 128, 32, repeat, repeat, 100, plan.osl // 4, rate=rate)
+                    self.measure("rate", cell)
         base = ("dspark", plan.base_gamma)
         load = {"content": "mixed", "isl": 128, "concurrency": 4, "requests": 4 * plan.prompts, "osl": plan.osl // 2}
 
@@ -564,7 +576,7 @@ class Campaign:
         points = self.tables["search.csv" if family == "search" else f"sweep_{family}.csv"]
         boots, seconds = len({row["boot_id"] for row in points}), sum(row["duration_s"] or 0.0 for row in points)
         total = seconds + boots * self.physics.boot_s
-        minute = ("search", "window", "isl", "concurrency", *MORE).index(family) * 5
+        minute = ("search", "window", "isl", "concurrency", "rate", *MORE).index(family) * 5
         model = {
             "name": "synthetic",
             "params": 8_350_000,
@@ -631,6 +643,16 @@ class Campaign:
             "lossless": {"compared": 100, "equal": 100, "differing": []},
             "notes": ["synthetic: written by a toy cost model for tests, nothing was measured"],
         }
+
+
+def timetable(rate: float, requests: list[dict]) -> dict:
+    """Columns of a point whose requests came on a timetable."""
+    waits = [1000 * (r["queued_s"] - r["arrival_s"]) for r in requests]
+    firsts = [1000 * (r["first_token_s"] - r["arrival_s"]) for r in requests]
+    ends = [1000 * (r["end_s"] - r["arrival_s"]) for r in requests]
+    found = {"request_rate": int(rate), "client_lag_ms": max(waits), "mean_client_queue_ms": float(np.mean(waits))}
+    found |= {"mean_scheduled_ttft_ms": float(np.mean(firsts)), "median_scheduled_ttft_ms": float(np.median(firsts))}
+    return found | {"p99_scheduled_ttft_ms": float(np.percentile(firsts, 99)), "mean_scheduled_latency_ms": float(np.mean(ends))}
 
 
 def points_file(sweep: str) -> str:

@@ -288,6 +288,8 @@ def named(campaign: Campaign) -> dict[str, list]:
     if (table := campaign.find("figures", "")) is not None:
         rows = list(zip(table.columns["id"], table.columns["unit"]))
         found |= {name: [row for row, unit in rows if unit in units_of(name)] for name in CLASSES}
+    if (table := campaign.find("points", "rate")) is not None:
+        found["arrival"] = sorted(int(text) for text in table.distinct("request_rate") if text.isdigit())
     if (table := campaign.find("points", "search")) is not None and "effective_max_running_requests" in table.columns:
         rows = zip(table.columns["stage"], table.columns["effective_max_running_requests"])
         found["cap"] = sorted({int(text) for stage, text in rows if stage == "cap" and text})

@@ -29,6 +29,7 @@ DECLARED = {
     "osl": (),
     "level": (),
     "cap": (),
+    "arrival": (),
     "audited": (),
     "observation": (),
     **dict.fromkeys(
