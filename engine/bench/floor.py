@@ -16,7 +16,7 @@ from engine.csvio import Row
 PROBE_SHARE = 0.95
 # A tolerance outside these is no tolerance: below, the clock's own noise would repeat every cell; above, nothing would ever be repeated.
 LEAST, MOST = 0.03, 0.25
-SAME_LOAD = ("stage", "content", "dataset", "isl", "osl", "max_concurrency", "temperature", "mode", "num_prompts", "in_boot_pass")
+SAME_LOAD = ("stage", "content", "dataset", "isl", "osl", "max_concurrency", "request_rate", "temperature", "mode", "num_prompts", "in_boot_pass")
 
 
 @dataclass(frozen=True)

@@ -59,3 +59,11 @@ def test_a_sweep_declares_before_and_says_after(campaign, tmp_path: Path) -> Non
     assert sweep.main(["--sweep", "isl", *common]) == 0
     about = json.loads((out / "sweep_isl.manifest.json").read_text("utf8"))["detectable"]
     assert about["planned"] >= 1 and about["probe_tolerance"] == pytest.approx(found["probe_tolerance"])
+
+
+def test_loads_that_differ_in_their_arrivals_are_not_repeats_of_one_another() -> None:
+    """The lane gains a tenth at one rate and loses a tenth at the other, in every repeat alike: no spread at all."""
+    rows = [point(boot, "plain", 10.0, "rate", request_rate=rate) for boot in range(3) for rate in (5, "inf")]
+    rows += [point(boot, "dspark-g3", 10.0 * (0.9 if rate == 5 else 1.1), "rate", request_rate=rate) for boot in range(3) for rate in (5, "inf")]
+    ratio, boots = achieved(rows)
+    assert ratio == pytest.approx(1.0) and boots == 3

@@ -47,7 +47,7 @@ PARTS = {
     "request": ("requests", "条请求"),
 }
 """Names of units that differ from what a fact calls them: English, Chinese."""
-WHOLE = {"token/s": ("tok/s", "tok/s"), "token/s**2": ("tok/s²", "tok/s²")}
+WHOLE = {"1/s": ("req/s", "请求/s"), "token/s": ("tok/s", "tok/s"), "token/s**2": ("tok/s²", "tok/s²")}
 PER = {"step": ("step", "步"), "round": ("round", "轮"), "boot": ("boot", "次启动"), "token": ("token", "token"), "byte": ("byte", "字节")}
 """What a rate is per. Times are always per something that the sentence names, so `ms/step` is written `ms`."""
 COUNTED = {"count", "length", "probability", "label"}

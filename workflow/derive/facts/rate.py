@@ -49,10 +49,10 @@ def count(read):
     return len(arrivals(read))
 
 
-@fact("rate.{end}", kind="rate", unit="1/s", end=ENDS)
+@fact("rate.{end}", kind="count", end=ENDS)
 def end_of(read, end):
-    """the end of the arrival rates at which both lanes were measured, requests a second"""
-    return Sample(float(arrivals(read)[0 if end == "lowest" else -1]), "1/s")
+    """requests a second at that end of the arrival rates at which both lanes were measured"""
+    return arrivals(read)[0 if end == "lowest" else -1]
 
 
 @fact("rate.{lane}.at_{end}.{statistic}_ttft_ms", kind="duration", unit="ms", end=ENDS, statistic=STATISTICS)

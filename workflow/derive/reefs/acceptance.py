@@ -201,7 +201,7 @@ def sampling_not_speed(data: Evidence):
     Compare arms on the same prompts, or divide by the accept length first.
     """
     groups: dict[tuple, list] = defaultdict(list)
-    names = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "temperature", "dataset")
+    names = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "request_rate", "temperature", "dataset")
     for row in data.speculative():
         if has(row, "decode_throughput", "accept_length"):
             groups[tuple(row[name] for name in names)].append(row)

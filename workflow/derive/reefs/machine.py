@@ -74,7 +74,7 @@ def spread(data: Evidence):
     groups: dict[tuple, list] = defaultdict(list)
     for row in data.points:
         if has(row, "step_ms") and row["stage"] != "sentinel":
-            groups[row["file"], row["stage"], row["label"], row["content"], row["isl"], row["osl"], row["max_concurrency"]].append(row)
+            groups[row["file"], row["stage"], row["label"], row["content"], row["isl"], row["osl"], row["max_concurrency"], row["request_rate"]].append(row)
     bad = []
     for rows in groups.values():
         values = [row["step_ms"] for row in rows]
