@@ -17,6 +17,10 @@ from kernels.linear.reference import CONTRACT, check_input
 
 ROW_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128)
 """Row counts that are run. Others are padded with zero rows up to the next, beyond the last in blocks of it."""
+LARGE_ROW_COUNTS = (2048, 512)
+"""Row counts of long prompts, each used where it passed a test of its own; a call of many rows is up to a sixth faster than its blocks."""
+LARGE_FEATURES = 2048
+"""Outputs above which no count of `LARGE_ROW_COUNTS` is tried: vocabularies are projected for the last row of a prompt only."""
 PADDED_ROWS = 8
 MODES = ("packed", "plain", "padded", "rowwise")
 
@@ -107,26 +111,43 @@ def linear_self_test(weight: torch.Tensor, rows: tuple[int, ...] | None = None) 
     raise RuntimeError(f"linear: weight {list(weight.shape)}: no mode gives reproducible rows on this host: {mismatches}")
 
 
+def large_counts(weight: torch.Tensor, mode: str) -> tuple[int, ...]:
+    """Those of `LARGE_ROW_COUNTS` whose rows equal, to the bit, those of blocks that `linear_self_test` has tried."""
+    if mode not in ("packed", "plain") or weight.shape[0] > LARGE_FEATURES:
+        return ()
+    project, block = _BUILDERS[mode](weight), ROW_COUNTS[-1]
+    x = torch.randn(LARGE_ROW_COUNTS[0], weight.shape[1], generator=torch.Generator().manual_seed(22)).to(weight.dtype)
+    alone = torch.cat([project(part) for part in x.split(block)])
+    starts = {n: {0, len(x) - n} for n in LARGE_ROW_COUNTS}
+    return tuple(n for n in LARGE_ROW_COUNTS if all(torch.equal(project(x[at : at + n]), alone[at : at + n]) for at in starts[n]))
+
+
 class PackedLinear:
     """Project rows [M, K] -> [M, N]; a row's bits depend on that row only."""
 
-    def __init__(self, weight: torch.Tensor, mode: str) -> None:
+    def __init__(self, weight: torch.Tensor, mode: str, large: tuple[int, ...] = ()) -> None:
+        """`large`: row counts beyond `ROW_COUNTS` that may be run, descending."""
         self.weight = weight
         self.out_features, self.in_features = weight.shape
-        self.mode = mode
+        self.mode, self.large = mode, large
         self._project = _BUILDERS[mode](weight)
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
         """x [M, K] in the weight's dtype -> [M, N] in the same dtype."""
         check_input(x, self.weight)
         count = x.shape[0]
-        if count in _RUNNABLE:
+        if count in _RUNNABLE or count in self.large:
             return self._project(x)
         if count == 0:
             return x.new_empty(0, self.out_features)
         block = ROW_COUNTS[-1]
         if count > block:
-            return torch.cat([self(x[start : start + block]) for start in range(0, count, block)])
+            sizes = []
+            for size in (*self.large, block):
+                sizes += [size] * ((count - sum(sizes)) // size)
+            if sum(sizes) < count:
+                sizes.append(count - sum(sizes))
+            return torch.cat([self(part) for part in x.split(sizes)])
         padded = next(rows for rows in ROW_COUNTS if rows >= count)
         return self._project(torch.cat([x, x.new_zeros(padded - count, x.shape[1])]))[:count]
 
@@ -135,14 +156,15 @@ _RUNNABLE = frozenset(ROW_COUNTS)
 
 
 @cache
-def mode_for(out_features: int, in_features: int, dtype: torch.dtype, threads: int) -> str:
-    """The mode of a weight shape under this thread count, tested once a process."""
+def mode_for(out_features: int, in_features: int, dtype: torch.dtype, threads: int) -> tuple[str, tuple[int, ...]]:
+    """The mode of a weight shape under this thread count and its large row counts, tested once a process."""
     generator = torch.Generator().manual_seed(21)
     weight = torch.randn(out_features, in_features, generator=generator).to(dtype)
-    return linear_self_test(weight)["mode"]
+    mode = linear_self_test(weight)["mode"]
+    return mode, large_counts(weight, mode)
 
 
 def linear(weight: torch.Tensor) -> PackedLinear:
     """Same semantics as the reference, with the mode chosen by `linear_self_test` once a shape and thread count."""
     CONTRACT.check(weight=weight)
-    return PackedLinear(weight, mode_for(*weight.shape, weight.dtype, torch.get_num_threads()))
+    return PackedLinear(weight, *mode_for(*weight.shape, weight.dtype, torch.get_num_threads()))

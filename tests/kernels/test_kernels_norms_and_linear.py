@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from kernels.linear import cpu as linear_cpu
 from kernels.linear.cpu import MODES, linear_self_test
 from kernels.registry import load
 
@@ -55,6 +56,30 @@ def test_linear_rows_are_independent_to_the_bit(rand, shape, threads):
     for count in (1, 2, 3, 8, 9, 33, 128, 129, 150):
         assert torch.equal(project(x[:count]), alone[:count]), (count, project.mode)
     assert project(x[:0]).shape == (0, shape[0])
+
+
+@pytest.mark.parametrize("rows", [129, 511, 512, 700, 2048, 2049, 2700])
+def test_long_prompts_have_the_rows_of_short_ones(rand, rows):
+    weight, x = rand(256, 64, dtype=torch.bfloat16), rand(rows, 64, dtype=torch.bfloat16)
+    project = load("linear", "cpu")(weight)
+    assert torch.equal(project(x), torch.cat([project(part) for part in x.split(7)]))
+
+
+def test_large_counts_are_run_only_where_they_equal_their_blocks(rand, monkeypatch):
+    weight = rand(256, 64, dtype=torch.bfloat16)
+    assert set(linear_cpu.large_counts(weight, "plain")) <= set(linear_cpu.LARGE_ROW_COUNTS)
+    assert linear_cpu.large_counts(weight, "rowwise") == ()
+    monkeypatch.setattr(linear_cpu, "LARGE_FEATURES", 255)
+    assert linear_cpu.large_counts(weight, "plain") == ()
+    monkeypatch.undo()
+    build = linear_cpu._BUILDERS["plain"]
+
+    def crooked(weight):
+        project = build(weight)
+        return lambda x: project(x) + (1 if x.shape[0] == 512 else 0)
+
+    monkeypatch.setitem(linear_cpu._BUILDERS, "plain", crooked)
+    assert 512 not in linear_cpu.large_counts(weight, "plain")
 
 
 def test_linear_matches_the_reference(rand):
