@@ -8,7 +8,8 @@ from pathlib import Path
 
 from workflow.cli import BadInput
 from workflow.cli.archive import check_name
-from workflow.derive.schema import SchemaError, allowed, describe, schema
+from workflow.derive.schema import SchemaError, schema
+from workflow.importers.cells import fits, wanted
 from workflow.importers.mapping import IDENTIFIED, Mapping, MappingError
 from workflow.importers.registry import NAMES
 from workflow.importers.report import DROPPED, FAULT, NOTE
@@ -67,8 +68,7 @@ def labelled(text: str) -> tuple[str | None, Path]:
     label, sign, path = text.partition("=")
     if not sign or Path(text).exists():
         return None, Path(text)
-    rule = schema("points")["properties"]["label"]
-    if not allowed(label, rule):
+    if not fits("label", label):
         raise BadInput(f"{label!r} before {path}: a label is text that is no formula of a spreadsheet")
     return label, Path(path)
 
@@ -80,8 +80,8 @@ def declarations(texts: list[str]) -> dict[str, str]:
         name, sign, value = text.partition("=")
         if not sign or name not in rules or name in IDENTIFIED:
             raise BadInput(f"--set {text}: expected COLUMN=VALUE with a column of workflow/schemas/points.schema.json, e.g. temperature=0")
-        if not value or not allowed(value, rules[name]):
-            raise BadInput(f"--set {text}: {value!r} is not {describe(rules[name])}")
+        if not value or not fits(name, value):
+            raise BadInput(f"--set {text}: {value!r} is not {wanted(name)}")
         found[name] = value
     return found
 

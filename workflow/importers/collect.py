@@ -7,7 +7,8 @@ import hashlib
 import tempfile
 from dataclasses import dataclass, field
 
-from workflow.derive.schema import allowed, describe, schema
+from workflow.derive.schema import schema
+from workflow.importers.cells import fits, wanted
 from workflow.importers.checks import check
 from workflow.importers.report import DROPPED, FAULT, NOTE, Report
 from workflow.importers.result import Figure, Result
@@ -63,14 +64,13 @@ class Collected:
 
     def cells(self, result: Result, file: str, label: str | None) -> dict[str, str]:
         """The columns as text; one that its schema forbids is dropped by name."""
-        rules = schema("points")["properties"]
         row: dict[str, str] = {"status": "ok", "lane": "unknown", "backend": "openai", "label": "imported"}
         for name, value in result.columns.items():
             text = text_of(value)
             if not text:
                 continue
-            if not allowed(text, rules[name]):
-                self.report.say(DROPPED, file, result.place, f"{name}: {text[:40]!r} is not {describe(rules[name])}; left empty")
+            if not fits(name, text):
+                self.report.say(DROPPED, file, result.place, f"{name}: {text[:40]!r} is not {wanted(name)}; left empty")
                 continue
             row[name] = text
         if label:
