@@ -54,7 +54,7 @@ def prompts() -> list[tuple[str, tuple[int, ...]]]:
 
 @pytest.fixture(scope="module")
 def server():
-    port = free_port("127.0.0.1")
+    port = free_port()
     words = ["--port", str(port), "--lane", "dspark", "--block-size", "3", "--threads", "1", "--max-running-requests", str(STREAMS)]
     process = subprocess.Popen([sys.executable, "-m", "engine.serve", *words], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"

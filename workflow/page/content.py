@@ -13,7 +13,6 @@ import yaml
 from workflow.page.closes import ClosesError, Equation
 from workflow.page.dialect import Node, parse
 from workflow.page.errors import PageError, Problem
-from workflow.page.routes import IMPORTED
 from workflow.page.words import TEMPLATES
 
 FIELDS = {"slug", "title", "absent_title", "only", "except", "needs", "plates", "closes"}
@@ -135,9 +134,9 @@ class Content:
             raise PageError(*problems)
         return cls(sections)
 
-    def of(self, campaign: str, imported: bool = False) -> Content:
-        """The sections that a campaign has: those of every campaign, those that name it (or that are for imported ones), and none that excepts it."""
-        names = {campaign, IMPORTED} if imported else {campaign}
+    def of(self, campaign: str, kind: str | None = None) -> Content:
+        """The sections that a campaign has: those of every campaign, those that name it or its kind (IMPORTED, SERVED), and none that excepts it."""
+        names = {campaign, kind} if kind else {campaign}
         return self.keeping(lambda s: bool(names & set(s.only or (campaign,))) and not names & set(s.but))
 
     def keeping(self, wanted: Callable[[Section], bool]) -> Content:

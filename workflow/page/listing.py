@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from workflow.page.routes import ASSETS, IMPORTED, MACHINES, RESERVED, routes
+from workflow.page.routes import ASSETS, IMPORTED, MACHINES, RESERVED, SERVED, SERVERS, routes
 from workflow.plan import Plan
 
 
@@ -30,7 +30,8 @@ def site_files(plan: Plan, site: str = "site") -> list[str]:
             raise ValueError(f"workflow/config.yaml: a campaign may not be called {name!r}, that is a route of the site")
         # a row file that the repository carries gzipped is published as the CSV that its checksum is of
         measured = [PurePosixPath(path).name.removesuffix(".gz") for path in plan.kept(name)]
-        names = {name, IMPORTED} if plan.definition(name).get("backend") == IMPORTED else {name}
+        backend = plan.definition(name).get("backend")
+        names = {name} | ({IMPORTED} if backend == IMPORTED else {SERVED} if backend in SERVERS else set())
         plates = plate_ids(plan.root / "templates", names)
         files += routes(name, plan.lead).files(measured, plates)
     return sorted(f"{site}/{file}" for file in files)

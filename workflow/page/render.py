@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -28,7 +28,7 @@ from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
 from workflow.page.previous import Published
 from workflow.page.provenance import card, raw, run_card, runs
-from workflow.page.routes import IMPORTED, LANGUAGES, Routes, relative
+from workflow.page.routes import IMPORTED, LANGUAGES, SERVED, Routes, relative
 from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
@@ -133,20 +133,28 @@ class Page:
         return "", None
 
 
+def kind_of(manifests: Iterable[dict]) -> str | None:
+    """IMPORTED or SERVED where any file of the campaign is, by the manifests; None for the embedded engine's and for transcribed rows."""
+    found = list(manifests)
+    if any(manifest.get("status") == IMPORTED for manifest in found):
+        return IMPORTED
+    return SERVED if any("server" in ((manifest.get("config") or {}).get("engine") or {}) for manifest in found) else None
+
+
 class Builder:
     """Builds the pages of one campaign. `problems` collects everything that is wrong; nothing is published unless it stays empty."""
 
     def __init__(self, sources: Sources, campaign: Campaign):
-        imported = any(manifest.get("status") == IMPORTED for manifest in campaign.values.runs.values())
-        self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name, imported)), campaign
+        kind = kind_of(campaign.values.runs.values())
+        self.sources, self.campaign = replace(sources, content=sources.content.of(campaign.name, kind)), campaign
         self.problems: list[Problem] = []
         self._twins: dict[tuple[str, str], tuple[Markup, list[DocBlock]]] = {}
         """Title and blocks of each section as its report shows them, by slug and language."""
         self.data: dict[str, str] = {}
         """Scripts of data that the pages load when asked to: path, content. Filled by `pages`."""
         every = self.sources.content.plates
-        if imported:
-            # files of other tools support a few sections each; what they say nothing of is left out, not announced as absent
+        if kind:
+            # files of other tools and foreign servers support a few sections each; the rest is left out, not announced as absent
             self.sources = replace(sources, content=self.sources.content.keeping(self._supported))
         content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
