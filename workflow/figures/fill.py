@@ -189,4 +189,5 @@ def standalone(svg: str, width: int | None = None) -> str:
     text = etree.tostring(root, encoding="unicode")
     for token in TOKENS:
         text = text.replace(token.css, token.light)
+    text = re.sub(r"var\(--mono,([^)]*)\)", r"\1", text)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + text + "\n"

@@ -109,9 +109,10 @@ def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> None:
         farthest = max(panel.at(spot)[0] for spot in spots)
         sheet.text(farthest + 10, y + size * 0.35, label(path.name), halo=True)
         return
-    edge, line = (x - 10, y - size - 5) if ahead else (min(x + size * 4, panel.right), y + size + 8)
+    edge, line = (x - 10, y - size - 5) if ahead else (min(x + size * 4, panel.right), y + size * (2 if sheet.layout.narrow else 1) + 8)
     sheet.text(edge, line, label(path.name), "end", bold=path.name == "dspark", halo=True)
-    sheet.text(edge, line + size + 3, label("loaded"), "end", INK2, halo=True)
+    if ahead or not sheet.layout.narrow:  # on narrow paper the line itself runs below its name, and the other lane's says what load does
+        sheet.text(edge, line + size + 3, label("loaded"), "end", INK2, halo=True)
 
 
 def best(panel: Panel, values: Values, size: float = 16.0) -> None:

@@ -77,8 +77,10 @@ def _crossover(upper: Panel, lower: Panel, level: float | None, levels: list[int
     upper.sheet.line([(x, upper.top), (x, upper.bottom)], INK2, 1.2, (2, 3))
     lower.sheet.line([(x, lower.top + 4), (x, lower.bottom)], INK2, 1.2, (2, 3))
     left = x - upper.left > size * 7.4
+    # to the right the curves are high, and the room is below them
+    first = upper.top - 4 if left else upper.bottom - 2 * (size + 3) - 9
     for line, text in enumerate(("crossover_one", "crossover_two"), 1):
-        upper.sheet.text(x - 8 if left else x + 8, upper.top + line * (size + 3) - 4, label(text), "end" if left else "start", INK2, halo=True)
+        upper.sheet.text(x - 8 if left else x + 8, first + line * (size + 3), label(text), "end" if left else "start", INK2, halo=True)
 
 
 def table(values: Values) -> Table:
