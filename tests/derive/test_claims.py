@@ -33,6 +33,7 @@ def cook(folder):
     rewrite(folder, "search.csv", lambda rows: [row | roomy if (row["stage"], row["label"]) == ("cache", "radix-on") else row for row in rows])
     scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
+    scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     every_wave("oom", {"status": "ok", "failed": "0"})(folder)
 
 
@@ -316,6 +317,7 @@ EXPECTED = {
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
     "prologue.largest_win": ("cheap_window", "dear_window", "rough"),
     "prologue.largest_loss": ("dear_window", "typical", "rough"),
+    "rate.tail": ("typical", "cooked", "rough"),
     "reefs.nothing_blocks": ("typical", "cooked", "nothing_good"),
     **{f"run.{content}.verdict": SPEC_PAYS for content in (*CONTENTS, "all")},
     "run.outputs_equal": ("typical", "one_output_differs", "nothing_compared"),
