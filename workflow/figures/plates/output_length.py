@@ -21,7 +21,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         return Missing((ACCEPT.replace("#", "*"), *(RATE.format(lane=lane).replace("#", "*") for lane in LANES)))
     up = {"throughput": from_zero([m.value for marks in rates.values() for m in marks], 1.15), "accept": from_zero([m.value for m in accepted], 1.25)}
     margin = gutter(layout, *(nice_ticks(scale, 3) for scale in up.values()))
-    right, heights = (60, (130, 90)) if layout.narrow else (90, (170, 110))
+    right, heights = (66, (130, 90)) if layout.narrow else (90, (170, 110))
     head = layout.text + 12
     sheet = Sheet(layout, 2 * head + sum(heights) + 18 + 2 * layout.text + 22)
     levels = sorted({m.at for marks in (*rates.values(), accepted) for m in marks})
