@@ -16,6 +16,7 @@ from engine.bench.gate_stats import unseen
 from engine.bench.stages import SWEEPS
 from engine.search import planned
 from tests.measure.conftest import ROOT, SIZES
+from workflow.page import __main__ as page
 from workflow.plan import Plan
 
 LOCAL = ROOT / "workflow/campaigns/local/campaign.yaml"
@@ -78,3 +79,14 @@ def test_the_gate_of_quick_can_resolve_the_margins_it_declares() -> None:
     stage = campaigns.load(LOCAL, "quick").stage("gate")
     for problems, margin in ((stage.problems, stage.margin), (stage.sampled_problems, stage.sampled_margin)):
         assert unseen(problems) <= margin
+
+
+def test_the_page_of_another_preset_has_that_preset_s_files(capsys: pytest.CaptureFixture[str]) -> None:
+    """A site of --config preset=full shows rows that the configured preset does not measure; its links lead nowhere where the page does not know."""
+    listed = {}
+    for preset in ("quick", "full"):
+        assert page.main(["--campaign", "local", "--preset", preset, "--list"]) == 0
+        listed[preset] = {Path(line).name for line in capsys.readouterr().out.splitlines()}
+    missing = {f"sweep_{name}.csv" for name in ONLY_FULL}
+    assert missing <= listed["full"] and not missing & listed["quick"]
+    assert "--preset={PLAN.preset}" in (ROOT / "workflow/rules/site.smk").read_text("utf8")

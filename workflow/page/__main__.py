@@ -35,6 +35,7 @@ def arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--campaign", action="append", metavar="NAME", help="build these campaigns instead; the first one leads")
     parser.add_argument("--lead", metavar="NAME", help="the campaign at the root of the site, instead of the configured one")
+    parser.add_argument("--preset", help="the preset whose stages the campaigns were measured at, instead of the configured one")
     parser.add_argument("--site-url", metavar="URL", help="absolute address of the published site, instead of the configured one")
     parser.add_argument("--list", action="store_true", help="print the files that a build writes, build nothing")
     parser.add_argument("--check", action="store_true", help="run every check, write nothing")
@@ -50,7 +51,7 @@ def main(argv: list[str] | None = None) -> int:
         config = read_config(options.config)
         if options.campaign:
             config = {**config, "campaigns": options.campaign, "lead": options.campaign[0]}
-        config |= {name: given for name, given in (("lead", options.lead), ("site_url", options.site_url)) if given is not None}
+        config |= {name: given for name, given in (("lead", options.lead), ("preset", options.preset), ("site_url", options.site_url)) if given is not None}
         plan = Plan.from_config(check_config(options.config, config), ROOT)
         if options.list:
             print("\n".join(site_files(plan, str(options.site))))

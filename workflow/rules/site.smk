@@ -4,6 +4,8 @@
 
 # What `--config` changed counts, not what the file says.
 PAGE_FLAGS = [f"--campaign={name}" for name in PLAN.names] + [f"--lead={PLAN.lead}", f"--site-url={config.get('site_url', '')}"]
+if PLAN.preset:
+    PAGE_FLAGS.append(f"--preset={PLAN.preset}")
 
 
 rule site:
