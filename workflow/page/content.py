@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from workflow.page.closes import ClosesError, Equation
-from workflow.page.dialect import Node, parse
+from workflow.page.dialect import Node, parse, uses
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
@@ -143,6 +143,18 @@ class Content:
         """The sections of both languages that are wanted in each."""
         slugs = set.intersection(*({section.slug for section in found if wanted(section)} for found in self.sections.values()))
         return Content({language: [section for section in found if section.slug in slugs] for language, found in self.sections.items()})
+
+    def closed(self) -> Content:
+        """Without sections that send the reader to a section or a plate that is not here, and without those that lead to such a one."""
+        found = self
+        while lost := {section.slug for each in found.sections.values() for section in each if not found.holds(section)}:
+            found = found.keeping(lambda section, lost=lost: section.slug not in lost)
+        return found
+
+    def holds(self, section: Section) -> bool:
+        """Whether everything that a section refers to is part of this content."""
+        places = {"sec": self.slugs, "ref": self.plates}
+        return all(use.call.args[0] in places[use.call.function] for use in uses(section.tree) if use.call.function in places)
 
     @property
     def slugs(self) -> list[str]:

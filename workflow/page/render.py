@@ -155,7 +155,7 @@ class Builder:
         every = self.sources.content.plates
         if kind:
             # files of other tools and foreign servers support a few sections each; the rest is left out, not announced as absent
-            self.sources = replace(sources, content=self.sources.content.keeping(self._supported))
+            self.sources = replace(sources, content=self.sources.content.keeping(self._supported).closed())
         content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
         # plates of sections that were left out have their files all the same: which files there are is known before anything is derived
