@@ -57,6 +57,14 @@ def test_what_is_absent_says_why(made, kind):
         for section in absent:
             assert section.xpath("./h2[@id]") and section.xpath(".//*[contains(@class, 'absent-reason')]//li/code[normalize-space()]")
             assert not section.xpath(".//data[not(starts-with(@data-key, 'section.') or starts-with(@data-key, 'plate.'))]")
+        assert ("zh" in path) == (not root.xpath("//*[contains(@class, 'absent-reason')]//code[@lang='en']")), "reasons in templates/strings/reasons.yaml"
+
+
+@pytest.mark.parametrize("kind", ("nothing", "no-isl"))
+def test_plates_are_numbered_as_they_are_shown(made, kind):
+    for path in REPORTS:
+        numbers = page(made(kind), path).xpath("//*[@class='plate-no']/data/@value")
+        assert numbers == [str(at) for at in range(1, len(numbers) + 1)]
 
 
 def test_a_section_that_lacks_nothing_stays(made):

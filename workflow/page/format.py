@@ -111,6 +111,8 @@ class Formatter:
     extra: dict[str, int] = field(default_factory=dict)
     names: dict[str, dict[str, str]] = field(default_factory=dict)
     """Label values -> {en, zh}."""
+    reasons: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Why a fact is missing or a claim undecided, as a program says it -> {en, zh}."""
     _written: dict[tuple, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     """What was written before: a page asks for the same number many times."""
 
@@ -213,9 +215,17 @@ class Formatter:
         """The name of a label value; `plain` is written as strings.yaml names it."""
         return self._sayings.say(str(fact.value), language)
 
+    def reason(self, text: str, language: str) -> str:
+        """Why a fact is missing; the program's own English where the other language is not known."""
+        return self._reasons.say(text, language)
+
     @cached_property
     def _sayings(self) -> Sayings:
         return Sayings(self.names)
+
+    @cached_property
+    def _reasons(self) -> Sayings:
+        return Sayings(self.reasons)
 
     def between(self, low: Fact, high: Fact, language: str) -> tuple[str, str, str]:
         """A range with one unit: (`8`, `–`, `10%`) / (`8%`, `～`, `10%`)."""

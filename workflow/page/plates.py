@@ -15,7 +15,7 @@ from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
 from workflow.page.speaking import lacking
-from workflow.page.splice import PLATE_WORDS, Context, data_element
+from workflow.page.splice import PLATE_WORDS, Context, data_element, reason_element
 from workflow.page.strings import Strings
 
 WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
@@ -167,7 +167,7 @@ class Plates:
         opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
         if drawing.missing:
             known = [key for key in drawing.missing if self.context.lookup.known(key)][:3]
-            reasons = "".join(map(self._reason, known)) or f'<li><code lang="en">{escape(drawing.reason)}</code></li>'
+            reasons = "".join(map(self._reason, known)) or f"<li>{reason_element(drawing.reason, self.context)}</li>"
             return f'{opening}{caption}<div class="plate-missing"><p>{self.ui("missing")}</p><ul>{reasons}</ul></div></figure>\n'
         narrow = self._inlined(plate, "narrow") if drawing.narrow else ""
         stills, buttons = (self._stills(drawing), self._buttons()) if drawing.frames else ("", "")
@@ -210,7 +210,7 @@ class Plates:
 
     def _reason(self, key: str) -> str:
         fact = self.context.lookup.fact(key)
-        return f'<li><code>{escape(key)}</code>: <code lang="en">{escape(fact.reason)}</code></li>'
+        return f"<li><code>{escape(key)}</code> {reason_element(fact.reason, self.context)}</li>"
 
     def _footer(self, drawing: Drawing) -> str:
         files = [file for file in drawing.sources if file.endswith((".csv", ".csv.gz"))]

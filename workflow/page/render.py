@@ -158,8 +158,10 @@ class Builder:
             self.sources = replace(sources, content=self.sources.content.keeping(self._supported).closed())
         content = self.sources.content
         numbers = {slug: at for at, slug in enumerate(content.slugs, start=1)}
-        # plates of sections that were left out have their files all the same: which files there are is known before anything is derived
-        plates = {plate: at for at, plate in enumerate(dict.fromkeys((*content.plates, *every)), start=1)}
+        self.lookup = Lookup(campaign.values, EMPTY.facts())
+        # plates are numbered as the page shows them; those of sections without data come after: which files there are is known before anything is derived
+        there = (plate for section in content.sections["en"] if not self._missing(section) for plate in section.plates)
+        plates = {plate: at for at, plate in enumerate(dict.fromkeys((*there, *content.plates, *every)), start=1)}
         own = {
             f"section.{slug}": count_fact(f"section.{slug}", number, "place among the sections of the page")
             for slug, number in numbers.items()
@@ -169,7 +171,7 @@ class Builder:
         }
         self.lookup = Lookup(campaign.values, own | EMPTY.facts())
         self.drawings = Drawing.load_all(campaign.figures, plates)
-        formatter = Formatter(sources.words, names=sources.strings.section("values"))
+        formatter = Formatter(sources.words, names=sources.strings.section("values"), reasons=sources.strings.section("reasons"))
         boxes = sources.strings.section("ui").get("box", {})
         self.contexts = {
             language: Context(

@@ -72,6 +72,13 @@ def data_element(fact: Fact, text: str, kind: str = "number") -> str:
     return f'<data{classes} value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
 
 
+def reason_element(reason: str, context: Context) -> str:
+    """Why something is missing, in the language of the page; what is known in English alone is marked as English."""
+    said = context.formatter.reason(reason, context.language)
+    lang = ' lang="en"' if said == reason else ""
+    return f'<code class="prose"{lang}>{escape(said, quote=False)}</code>'
+
+
 AS_MEASURED = Choice()
 """The verdicts of the campaign: what is published."""
 

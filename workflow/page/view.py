@@ -15,7 +15,7 @@ from workflow.page.parallel import Twins
 from workflow.page.provenance import Run
 from workflow.page.routes import AUDITED, LANG, LANGUAGES, Routes, relative
 from workflow.page.speaking import lacking
-from workflow.page.splice import Context
+from workflow.page.splice import Context, reason_element
 from workflow.page.strings import Strings
 
 LICENCE = "https://spdx.org/licenses/MIT"
@@ -70,6 +70,10 @@ class PageView:
         if lacking(parse(text, file), self.context.lookup, self.context.campaign) and self.strings.has("ui", *steps, "without"):
             text = self.strings.leaf("ui", *steps, "without", language=self.context.language)
         return text, file
+
+    def reason(self, text: str) -> Markup:
+        """Why a fact is missing or a claim undecided."""
+        return Markup(reason_element(text, self.context))
 
     title = "ui.title"
     description = "ui.description"
