@@ -66,11 +66,11 @@ def test_where_transcribed_rows_come_from_is_said_in_chinese():
 
 
 def composed(node: ast.expr) -> list[str]:
-    """The texts that an expression can be, with something harmless where it is filled in; none where all of it is."""
+    """The texts that an expression can be, with the name of a file where it is filled in; none where all of it is."""
     if isinstance(node, ast.IfExp):
         return [*composed(node.body), *composed(node.orelse)]
     if isinstance(node, ast.JoinedStr):
-        return ["".join(part.value if isinstance(part, ast.Constant) else "x1" for part in node.values)]
+        return ["".join(part.value if isinstance(part, ast.Constant) else "x.manifest.json" for part in node.values)]
     return [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value else []
 
 
