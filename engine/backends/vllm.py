@@ -1,4 +1,7 @@
-"""vLLM: `vllm serve`, asked through OpenAI completions with token ids; acceptance is what /metrics grew by over a load."""
+"""vLLM: `vllm serve`, asked through OpenAI completions with token ids; acceptance is what /metrics grew by over a load.
+
+Flags are those of its documentation; no release was at hand to look them up in.
+"""
 
 from __future__ import annotations
 

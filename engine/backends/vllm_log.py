@@ -1,4 +1,4 @@
-"""vLLM's log: capacities out of a boot, step latencies out of its statistics lines. Written after the source of 0.32.0."""
+"""vLLM's log: capacities out of a boot, step latencies out of its statistics lines. Written after the messages of 0.32.0, not after a boot."""
 
 from __future__ import annotations
 
