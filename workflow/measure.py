@@ -40,9 +40,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--log", required=True, help="file for the progress lines")
     parser.add_argument("--part", default="", metavar="K/N", help="part of the sweep that this job measures (default: all of it)")
     args = parser.parse_intermixed_args(argv)
+    try:
+        words = command(args.rule, args.campaign, args.preset, args.log, args.part, args.files)
+    except ValueError as error:
+        print(f"workflow.measure: --log {error}", file=sys.stderr)
+        return 2
     sys.stdout.flush()
     # the measuring program takes this process over, so that signals and its exit code need no passing on
-    os.execv(sys.executable, [sys.executable, *command(args.rule, args.campaign, args.preset, args.log, args.part, args.files)])
+    os.execv(sys.executable, [sys.executable, *words])
 
 
 if __name__ == "__main__":

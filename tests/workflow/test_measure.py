@@ -40,3 +40,10 @@ def test_parts_are_measured_apart_and_gathered_without_measuring(stage):
     gathered = measure.command(stage.gather, "local", "quick", LOG, parts=["a", "b"])
     assert gathered[-3:] == ["--gather", "a", "b"] and gathered[gathered.index("--out") + 1] == "workflow/build/measured/local"
     assert "--resume" not in gathered and "--part" not in gathered
+
+
+def test_a_log_from_elsewhere_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(measure.os, "execv", lambda *words: pytest.fail("something was run"))
+    assert measure.main([STAGES[0].rule, "--campaign", "local", "--preset", "quick", "--log", "a.log"]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "--log a.log: not a log of this workflow" in said
