@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tests.importers.conftest import DATA
+from tests.importers.conftest import DATA, imported
 from tests.importers.test_formats import KINDS
 from workflow.cli import main
 from workflow.derive import load
@@ -83,6 +83,25 @@ def test_a_folder_that_is_there_is_never_touched(tmp_path, capsys):
     assert "exists already" in capsys.readouterr().err and sorted(path.name for path in tmp_path.iterdir()) == ["c"]
     assert main(["import", str(DATA / "vllm_serve.json"), "--to", str(tmp_path / "Not A Name")]) == 2
     assert main(["import", str(tmp_path / "nothing.json"), "--to", str(tmp_path / "d")]) == 2
+
+
+def test_the_folder_one_stands_in_has_a_name_as_well(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    assert main(["import", str(DATA / "vllm_serve.json"), "--to", "."]) == 0
+    assert load.load(tmp_path / "mine").definition["name"] == "mine" and [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_more_remarks_than_a_manifest_keeps_are_all_counted(tmp_path):
+    data = json.loads((DATA / "vllm_serve.json").read_text())
+    file = tmp_path / "many.jsonl"
+    file.write_text("".join(json.dumps(data | {"duration": 10.0 + i, "output_throughput": f"fast{i}"}) + "\n" for i in range(230)), "utf8")
+    expected = len(imported(file).report.of("dropped"))
+    main(["import", str(file), "--to", str(tmp_path / "c")])
+    campaign = load.load(tmp_path / "c")
+    kept = next(iter(campaign.manifests.values()))["import"]["dropped"]
+    assert expected >= 230 and len(kept) == 201
+    assert Derivation(campaign, resamples=0).result("imported.dropped").fact.value == expected
 
 
 @pytest.mark.parametrize("files", [("vllm_sweep_summary.json", "lm_eval.json"), ("llama_bench.json",)])

@@ -74,6 +74,11 @@ def test_a_column_that_the_file_lacks_is_named(tmp_path):
     assert done.empty and "no column 'ttft', which m.yaml names; did you mean 'ttft_s'?" in told(done)
 
 
+def test_a_day_column_that_the_file_lacks_is_named_too(tmp_path):
+    table, mapping = put(tmp_path, MAPPING.replace("    stage:", "    date: day\n    stage:", 1))
+    assert "no column 'day', which m.yaml names" in told(imported(table, mapping=Mapping.load(mapping)))
+
+
 def test_rows_that_were_cut_are_read_as_far_as_they_go(tmp_path):
     table, mapping = put(tmp_path, table=TABLE + "c,16,0.5")
     done = imported(table, mapping=Mapping.load(mapping))

@@ -77,8 +77,9 @@ def test_random_lengths_of_another_data_set_mean_nothing(tmp_path):
     assert "isl" not in row and "osl" not in row
 
 
-def test_itl_per_token_is_not_itl_per_chunk(tmp_path):
-    row, said = row_of(tmp_path, [sglang(backend="sglang-oai-chat")])
+@pytest.mark.parametrize("changed", ({}, {"accept_length": None}, {"server_info": {"speculative_algorithm": None}}), ids=("spec", "unknown length", "plain"))
+def test_itl_per_token_is_not_itl_per_chunk(tmp_path, changed):
+    row, said = row_of(tmp_path, [sglang(backend="sglang-oai-chat", **changed)])
     assert "mean_itl_ms" not in row and row["mean_tpot_ms"] and "itl" in said
 
 
@@ -156,3 +157,17 @@ def test_littles_law_is_asked_of_the_files_own_numbers_only(tmp_path):
     assert "Little's law" not in imported(write(tmp_path, vllm())).report.checks, "what was computed here proves nothing"
     done = imported(write(tmp_path, [sglang(concurrency=2.0)]))
     assert done.report.checks["Little's law"].failed
+
+
+def test_an_f1_that_runs_to_a_hundred_is_no_share(tmp_path):
+    data = json.loads((DATA / "lm_eval.json").read_text())
+    data["results"] = {"squadv2": {"f1,none": 81.3, "exact,none": 78.0}, "drop": {"f1,none": 0.6}}
+    scores = imported(write(tmp_path, data)).collected.figures
+    assert (scores["lmeval_squadv2_f1"]["value"], scores["lmeval_squadv2_f1"]["unit"]) == ("81.3", "")
+    assert (scores["lmeval_drop_f1"]["value"], scores["lmeval_drop_f1"]["unit"]) == ("60", "%")
+
+
+def test_what_a_declared_plain_lane_cannot_have_is_left_out_by_name(tmp_path):
+    done = imported(write(tmp_path, vllm()), declared={"lane": "plain"})
+    assert not {"accept_length", "rounds", "drafted"} & rows(done)[0].keys()
+    assert "lane plain drafts nothing: accept_length" in told(done, "dropped")

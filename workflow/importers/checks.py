@@ -25,7 +25,7 @@ def check(result: Result, place: str, report: Report) -> None:
         for rate, count in (("output_throughput", "total_output_tokens"), ("request_throughput", "completed")):
             if has("duration_s", rate, count) and get[rate]:
                 compare(report, f"{count} over duration", place, f"{count}/duration", get[count] / get["duration_s"], rate, get[rate], RATES)
-        if has("total_throughput", "total_input_tokens", "total_output_tokens") and get["total_throughput"]:
+        if has("duration_s", "total_throughput", "total_input_tokens", "total_output_tokens") and get["total_throughput"]:
             whole = (get["total_input_tokens"] + get["total_output_tokens"]) / get["duration_s"]
             compare(report, "all tokens over duration", place, "tokens/duration", whole, "total_throughput", get["total_throughput"], RATES)
     length = get.get("accept_length")

@@ -24,6 +24,8 @@ REQUESTS = tuple(
 )  # fmt: skip
 UNTOLD = {"lane": ("unknown", "spec"), "backend": ("openai",)}
 """Values that say less than a person may know."""
+DRAFTING = ("accept_length", "accept_scope", "block_size", "rounds", "drafted", "accepted")
+"""Columns that plain decoding has nothing for."""
 
 
 @dataclass
@@ -81,8 +83,9 @@ class Collected:
             elif row[name] != text:
                 self.report.say(NOTE, file, result.place, f"{name}: the file says {row[name]}, so the given {text} is not used")
         if row["lane"] == "plain":
-            for name in ("accept_length", "accept_scope", "block_size", "rounds", "drafted", "accepted"):
-                row.pop(name, None)
+            gone = [name for name in DRAFTING if row.pop(name, None)]
+            if gone:
+                self.report.say(DROPPED, file, result.place, f"lane plain drafts nothing: {', '.join(gone)} left out")
         return row
 
     def score(self, figure: Figure, file: str) -> bool:

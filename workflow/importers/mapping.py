@@ -100,6 +100,7 @@ def check_header(entry: dict, cells: dict, source: Source, path: Path) -> None:
     for place in (entry.get("stage"), entry.get("family")):
         if isinstance(place, dict):
             wanted.append(place["from"])
+    wanted += [entry["date"]] if "date" in entry else []
     for name in [*wanted, *HOLE.findall(entry.get("label", "")), *entry.get("only", ())]:
         if name not in cells:
             near = difflib.get_close_matches(name, cells, n=1)

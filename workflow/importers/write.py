@@ -39,6 +39,7 @@ class Described:
 
 def write(imported: Imported, folder: Path, described: Described, mapping: str | None = None) -> list[Path]:
     """Write campaign.yaml, the CSVs and their manifests into a new folder. Returns the files. Raises CannotWrite; nothing is left behind then."""
+    folder = folder.resolve()  # `.` has a name as well
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CannotWrite(f"{folder}: exists already; name a folder that does not")
     try:

@@ -1,5 +1,6 @@
 """What an imported campaign says: the tools that wrote its files, what the import checked and left out, and the ends of what the rows span."""
 
+import re
 import unicodedata
 
 import numpy as np
@@ -9,6 +10,8 @@ from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
 
+MORE = re.compile(r"and (\d+) more")
+"""Last line of a list of remarks that was too long to be kept whole."""
 BEST = {
     "output_throughput": ("output_throughput", "token/s"),
     "ttft_ms": ("mean_ttft_ms", "ms"),
@@ -63,7 +66,9 @@ def checks(read, end):
 @fact("imported.{what}", kind="count", what=("dropped", "faults"))
 def remarks(read, what):
     """kinds of values that were read and left out, or parts of files that could not be read"""
-    return len(about(read, what))
+    lines = about(read, what)
+    more = MORE.fullmatch(lines[-1]) if lines else None
+    return len(lines) if more is None else len(lines) - 1 + int(more[1])
 
 
 def good(read) -> list[Rows]:

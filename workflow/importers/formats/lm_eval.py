@@ -8,7 +8,7 @@ from workflow.importers.result import Figure, Seen
 
 NAME, TOOL = "lm-eval", "lm-eval"
 SHARES = ("acc", "exact_match", "em", "f1", "pass@", "pass_at", "mc1", "mc2", "prompt_level", "inst_level", "multi_choice", "likelihood_diff_acc", "score")
-"""Beginnings of the metrics that are shares; perplexities and counts are not."""
+"""Beginnings of the metrics that are shares; perplexities and counts are not, nor is a value above one (SQuAD's f1 runs to a hundred)."""
 
 
 def matches(data: dict) -> bool:
@@ -37,7 +37,7 @@ def read(fields: Fields, seen: Seen):
             error = metric.endswith("_stderr")
             note = f"{task}: {metric}" + (f" ({chosen})" if chosen not in ("", "none") else "") + conditions
             name = name_of("lmeval", task, metric, "" if chosen == "none" else chosen)
-            if metric.startswith(SHARES):
+            if metric.startswith(SHARES) and abs(value) <= 1:
                 yield share(inner.place, name, value, note + (", standard error" if error else ""))
             else:
                 yield Figure(inner.place, name, value, None, note)

@@ -118,6 +118,9 @@ def lane(fields: Fields, info: Fields, columns: dict) -> None:
     # the verify window has the anchor too; a tree of drafts has no one block size
     if columns["lane"] not in ("plain", "unknown") and width and width > 1 and branches in (None, 1):
         columns["block_size"] = width - 1
+    if str(fields.data.get("backend", "")).startswith("sglang-oai") and columns.get("mean_itl_ms") is not None:
+        fields.dropped("itl: this client spreads a chunk's gap over its tokens, so it is no gap between emissions; left empty")
+        columns |= dict.fromkeys(("mean_itl_ms", "median_itl_ms", "p99_itl_ms"))
     if columns["lane"] == "plain" or length is None:
         return
     ranks = info.count("dp_size")
@@ -126,6 +129,3 @@ def lane(fields: Fields, info: Fields, columns: dict) -> None:
         "accept_length is the server's average since it started, warm-up included"
         + (f", of the first of {ranks} data-parallel ranks" if (ranks or 1) > 1 else "") + "; marked in accept_scope"
     )  # fmt: skip
-    if str(fields.data.get("backend", "")).startswith("sglang-oai") and columns.get("mean_itl_ms") is not None:
-        fields.dropped("itl: this client spreads a chunk's gap over its tokens, so it is no gap between emissions; left empty")
-        columns |= dict.fromkeys(("mean_itl_ms", "median_itl_ms", "p99_itl_ms"))
