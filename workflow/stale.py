@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from workflow.derive.measuring import taking_part
 from workflow.plan import CAMPAIGNS, Plan, PlanError, Stage
 
 
@@ -34,12 +35,13 @@ def stale_stages(plan: Plan, today: dict[str, str]) -> list[Stale]:
     """Stages of the live campaigns with at least one manifest of other code, in the order of the DAG; unmeasured stages are not stale."""
     found = []
     for name in plan.live:
+        backend = plan.definition(name).get("backend", "")
         for stage in plan.stages(name):
             modules: set[str] = set()
             for file in stage.files:
                 path = plan.root / CAMPAIGNS / name / file
                 if file.endswith(".manifest.json") and path.is_file():
-                    modules.update(differing(_fingerprint(path), today))
+                    modules.update(differing(taking_part(_fingerprint(path), backend), taking_part(today, backend)))
             if modules:
                 found.append(Stale(name, stage, tuple(sorted(modules))))
     return found

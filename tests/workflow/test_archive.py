@@ -104,6 +104,7 @@ def test_a_stage_is_stale_when_one_of_its_modules_is_another(plan):
     found = stale_stages(plan, now | {first: "f" * 64})
     assert {item.stage.name for item in found} == {stage.name for stage in plan.stages("local")}
     assert all(item.modules == (first,) for item in found)
+    assert stale_stages(plan, now | {"engine/backends/vllm.py": "f" * 64}) == [], "the embedded engine never loads it"
     assert differing({"a": "1", "b": "2"}, {"b": "2", "c": "3"}) == ("a", "c")
 
 

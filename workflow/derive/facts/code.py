@@ -1,6 +1,7 @@
 """Whether the rows of a live campaign came from the code that stands in the working tree."""
 
 from workflow.derive.fact import Cell
+from workflow.derive.measuring import taking_part
 from workflow.derive.reader import manifest_name
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
@@ -33,5 +34,7 @@ def unknown(read):
 
 @fact("code.other", kind="count", status="computed")
 def other(read):
-    """measuring commands whose code differs from the working tree's, comments aside"""
-    return sum(known is not None and known != read.derivation.code for known in fingerprints(read).values())
+    """measuring commands whose code differs from the working tree's, comments and modules that their backend does not load aside"""
+    backend = read.campaign.definition["backend"]
+    today = taking_part(read.derivation.code or {}, backend)
+    return sum(known is not None and taking_part(known, backend) != today for known in fingerprints(read).values())
