@@ -168,14 +168,20 @@ class Load:
         complete(record, done or not self.dialect.ends_with_done)
 
     def take(self, event: Any, record: Record, now: float) -> bool:
-        """One event into the record; True for the end marker."""
+        """One event into the record; True for the end marker. What comes behind a fault cannot make it good."""
+        if (record["finish_reason"] or "").startswith("error"):
+            return event.data is None
         if event.fault is not None:
             fail(record, f"error: {event.fault}")
         elif event.data is None:
             return True
         else:
             seen = len(record["emissions_s"]), record["text"], record["finish_reason"]
-            self.dialect.read(event.data, record, now)
+            try:
+                self.dialect.read(event.data, record, now)
+            except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                # fields of other kinds than the protocol has: this request failed, the load goes on
+                fail(record, f"error: an event that this protocol does not have: {said(event.data)}")
             if seen != (len(record["emissions_s"]), record["text"], record["finish_reason"]):
                 # the last token or the word that it was the last, not the usage behind it
                 record["end_s"] = now

@@ -89,6 +89,8 @@ FAULTS = {
     "broken JSON": (told(Say(b"data: {oops\n\n" + END)), "not JSON"),
     "an array": (told(Say(b"data: [1]\n\n" + END)), "no JSON object"),
     "another reason": (told(Say(chunk("ab", "abort") + used(2) + END)), "abort"),
+    "fields of another kind": (told(Say(data({"choices": [None]}) + END)), "does not have: {'choices': [None]}"),
+    "a good end behind a fault": (told(Say(data({"error": "no slots"}) + chunk("ab", "stop") + used(2) + END)), "no slots"),
     "refused": (told(Say(b'{"error": {"message": "too many"}}'), status=503), "HTTP 503: too many"),
     "refused without words": (told(status=500), "HTTP 500: no reason given"),
 }
