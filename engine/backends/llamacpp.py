@@ -62,7 +62,7 @@ class LlamaCppBackend(ServerBackend):
     signatures = "llamacpp"
     # no copy of prompts in host memory behind our back, and no clamping of what was asked for
     template = (
-        *("llama-server", "--model", "{model}", "--host", "127.0.0.1", "--port", "{port}", "--metrics", "--no-ui"),
+        *("llama-server", "--model", "{model}", "--host", "{host}", "--port", "{port}", "--metrics", "--no-ui"),
         *("--cache-ram", "0", "--fit", "off"),
     )
     capabilities = frozenset({TOKEN_IDS})
@@ -96,8 +96,8 @@ class LlamaCppBackend(ServerBackend):
             found["notes"].append(f"the server does not know its version ({build})")
         return found
 
-    def counters(self) -> Counters:
-        return counters(http_ask.text(f"{self.url}/metrics") or "", split_by="position")
+    def counters(self) -> Counters | None:
+        return counters(http_ask.text(f"{self.url}/metrics"), split_by="position")
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         """Steps of each request out of its closing lines: time over tokens that were not accepted drafts, the prefill's apart.

@@ -12,11 +12,13 @@ LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 Counters = dict[str, float]
 
 
-def counters(text: str, split_by: str | None = None) -> Counters:
-    """Name -> value, summed over all other labels; with `split_by` its label's value is appended, as name:position.
+def counters(text: str | None, split_by: str | None = None) -> Counters | None:
+    """Name -> value, summed over all other labels; with `split_by` its label's value is appended, as name:position. None for no text.
 
     `_created` samples are stamps that stand beside counters, no counts; sums over them are nonsense, so they are left out.
     """
+    if text is None:
+        return None
     found: Counters = {}
     for line in text.splitlines():
         match = SAMPLE.match(line.strip())
@@ -34,6 +36,11 @@ def counters(text: str, split_by: str | None = None) -> Counters:
     return found
 
 
-def delta(before: Mapping[str, float], after: Mapping[str, float]) -> Counters:
-    """What each counter grew by; one that went back was restarted, so its growth is unknown and absent."""
+def delta(before: Mapping[str, float] | None, after: Mapping[str, float] | None) -> Counters:
+    """What each counter grew by; one that went back was restarted, so its growth is unknown and absent.
+
+    A counter first appears when it first counts, so one that is not in `before` was zero. A reading that failed (None) is no zero: nothing is known then.
+    """
+    if before is None or after is None:
+        return {}
     return {name: value - before.get(name, 0.0) for name, value in after.items() if value >= before.get(name, 0.0)}

@@ -70,7 +70,8 @@ class OpenAIBackend(ServerBackend):
         """Capacities and launch flags as far as the server tells; what it does not tell is called unknown in the notes."""
         document = next((found for path in INFO_PATHS if (found := http_ask.document(f"{self.url}{path}"))), {})
         told = {name: document[name] for name in CAPACITIES if isinstance(document.get(name), int | float)}
-        state = (document.get("internal_states") or [{}])[0]
+        states = document.get("internal_states")
+        state = states[0] if isinstance(states, list) and states else None
         cap = state.get("effective_max_running_requests_per_dp") if isinstance(state, Mapping) else None
         if isinstance(cap, int):
             told["effective_max_running_requests"] = cap

@@ -52,7 +52,7 @@ class ServerBackend:
         self.boot_s = 0.0
         self.ranks: Ranks | None = None
         self.url = (config.url or "").rstrip("/")
-        self.base: Counters = {}
+        self.base: Counters | None = None
         self.booted = False
         self.device_check: str | None = None
         """What was known of the device's memory before the boot; kept in the journal with the boot."""
@@ -75,8 +75,8 @@ class ServerBackend:
         """Ask for an empty prefix cache; False: not now, or never."""
         return False
 
-    def counters(self) -> Counters:
-        """Counters that only grow; {} where the server has none."""
+    def counters(self) -> Counters | None:
+        """Counters that only grow; {} where the server has none, None where it did not answer."""
         return {}
 
     def step_log(self, lines: Sequence[str]) -> list[float]:

@@ -47,6 +47,7 @@ FLAGS = FlagMap(
     choices={"mode": {"graph": (), "eager": ("--disable-cuda-graph",)}},
 )
 
+
 class SglangBackend(ServerBackend):
     name = "sglang"
     flags = FLAGS
@@ -81,8 +82,8 @@ class SglangBackend(ServerBackend):
         """Refused with 400 while requests run; also sets the server's own means back to nothing."""
         return http_ask.text(f"{self.url}/flush_cache", post=True) is not None
 
-    def counters(self) -> Counters:
-        return counters(http_ask.text(f"{self.url}/metrics") or "")
+    def counters(self) -> Counters | None:
+        return counters(http_ask.text(f"{self.url}/metrics"))
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         return sglang_log.step_ms(lines)

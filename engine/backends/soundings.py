@@ -58,8 +58,8 @@ class SoundingsBackend(ServerBackend):
     def flush(self) -> bool:
         return http_ask.text(f"{self.url}/flush_cache", post=True) is not None
 
-    def counters(self) -> Counters:
-        return counters(http_ask.text(f"{self.url}/metrics") or "")
+    def counters(self) -> Counters | None:
+        return counters(http_ask.text(f"{self.url}/metrics"))
 
     def acceptance(self, answer: Mapping[str, Any]) -> dict[str, float] | None:
         """Of ended requests; a load begins and ends with none in flight, so the growth is the load's."""

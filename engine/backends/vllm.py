@@ -55,7 +55,8 @@ class VllmBackend(ServerBackend):
     name = "vllm"
     flags = FLAGS
     signatures = "vllm"
-    template = ("vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}")
+    # the last flag: else the model's own defaults (top_k, penalties) fill what a request does not name, and sample otherwise than was asked for
+    template = ("vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}", "--generation-config", "vllm")
     capabilities = frozenset({TOKEN_IDS})
 
     def dialect(self) -> VllmCompletions:
@@ -76,8 +77,8 @@ class VllmBackend(ServerBackend):
     def flushes(self) -> bool:
         return dict(self.config.environment).get("VLLM_SERVER_DEV_MODE") == "1"
 
-    def counters(self) -> Counters:
-        return counters(http_ask.text(f"{self.url}/metrics") or "", split_by="position")
+    def counters(self) -> Counters | None:
+        return counters(http_ask.text(f"{self.url}/metrics"), split_by="position")
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         return vllm_log.step_ms(lines)

@@ -39,6 +39,12 @@ def test_launch_flags_capacities_and_version_are_read_where_they_are_told():
     assert info["notes"] == ["launch flags: mem_fraction_static 0.85, speculative_algorithm DSPARK"]
 
 
+@pytest.mark.parametrize("states", [{}, [], None, ["busy"]])
+def test_states_of_another_shape_are_no_capacity(states):
+    with told(server_info=document({**INFO, "internal_states": states})) as server:
+        assert "effective_max_running_requests" not in booted(server)
+
+
 def test_the_version_of_vllm_has_its_own_address():
     with told(version=document({"version": "0.32.0"})) as server:
         assert booted(server)["server_version"] == "0.32.0"
