@@ -16,7 +16,8 @@ from engine.backends import reaper
 from engine.config import ConfigError
 
 PLACEHOLDERS = ("host", "port", "rank", "nnodes", "dist_init_addr", "name", "model")
-STOP_COMMAND_LIMIT_S = 30.0
+KILL_LIMIT_S = 30.0
+"""How long a killed rank may take to go: one that hangs in a driver may never."""
 
 
 def free_port() -> int:
@@ -62,6 +63,9 @@ class Ranks:
         """Starts every rank; raises ConfigError where the command cannot be started at all."""
         logs.mkdir(parents=True, exist_ok=True)
         self.launch, self.values, self.folder = launch, dict(values), logs
+        # filled before anything runs: a placeholder without a value must not show itself at the end
+        every = range(launch.nodes) if launch.stop_command else ()
+        self.stop_commands = [fill(launch.stop_command, {**self.values, "rank": rank, "nnodes": launch.nodes}) for rank in every]
         self.paths = [logs / f"rank{rank}.log" for rank in range(launch.nodes)]
         self.processes: list[subprocess.Popen[bytes]] = []
         self.guard: subprocess.Popen[bytes] | None = None
@@ -80,24 +84,23 @@ class Ranks:
                             words, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment, start_new_session=True
                         )
                     )
+            self.guard = self.watch()
+            ownership(logs).write_text(json.dumps({group: reaper.started(group) for group in self.groups}), "utf8")
         except OSError as error:
             self.stop()
-            raise ConfigError(f"measure.server.command: {words[0]}: {error.strerror or error}") from None
-        self.guard = self.watch()
-        ownership(logs).write_text(json.dumps(self.groups), "utf8")
+            raise ConfigError(f"measure.server.command: {error.filename or words[0]}: {error.strerror or error}") from None
+        except BaseException:
+            # nobody holds this object yet, so nobody else would end them
+            self.stop()
+            raise
 
     @property
     def groups(self) -> list[int]:
         return [process.pid for process in self.processes]
 
-    def stop_commands(self) -> list[list[str]]:
-        if not self.launch.stop_command:
-            return []
-        return [fill(self.launch.stop_command, {**self.values, "rank": rank, "nnodes": self.launch.nodes}) for rank in range(self.launch.nodes)]
-
     def watch(self) -> subprocess.Popen[bytes]:
         """A process that outlives this one and ends the ranks then."""
-        words = [sys.executable, "-S", "-E", reaper.__file__, *map(str, self.groups), "--", *map(json.dumps, self.stop_commands())]
+        words = [sys.executable, "-S", "-E", reaper.__file__, *map(str, self.groups), "--", *map(json.dumps, self.stop_commands)]
         return subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
 
     def exits(self) -> dict[int, int | None]:
@@ -128,15 +131,22 @@ class Ranks:
         if self.killed:
             return
         self.killed = True
-        for words in self.stop_commands() if self.processes else ():
+        for words in self.stop_commands if self.processes else ():
             try:
-                subprocess.run(words, check=False, timeout=STOP_COMMAND_LIMIT_S, stdin=subprocess.DEVNULL, capture_output=True)
+                subprocess.run(words, check=False, timeout=reaper.COMMAND_LIMIT_S, stdin=subprocess.DEVNULL, capture_output=True)
             except (OSError, subprocess.TimeoutExpired) as error:
-                with open(self.folder / "stop.log", "a", encoding="utf8") as log:
-                    log.write(f"{' '.join(words)}: {error}\n")
+                self.complain(f"{' '.join(words)}: {error}")
         for process in self.processes:
             reaper.end_group(process.pid)
-            process.wait()
+            try:
+                process.wait(KILL_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                self.complain(f"process {process.pid} was killed and is still there after {KILL_LIMIT_S:.0f} s")
+
+    def complain(self, what: str) -> None:
+        """What went wrong at the end, beside the logs."""
+        with open(self.folder / "stop.log", "a", encoding="utf8") as log:
+            log.write(f"{what}\n")
 
     def stop(self) -> None:
         """End everything and let the guard go."""
@@ -144,7 +154,8 @@ class Ranks:
         if self.guard is not None:
             self.guard.communicate(b"done")
             self.guard = None
-        ownership(self.folder).unlink(missing_ok=True)
+        if not any(reaper.alive(group) for group in self.groups):
+            ownership(self.folder).unlink(missing_ok=True)
 
 
 def ownership(folder: Path) -> Path:
@@ -153,8 +164,16 @@ def ownership(folder: Path) -> Path:
 
 
 def left_over(logs: Path) -> list[int]:
-    """Process groups of earlier boots under a log folder that are still there."""
+    """Process groups of earlier boots under a log folder that are still there.
+
+    A machine that went down leaves the file behind, and numbers are given again: a process that began at another time is another one's.
+    """
     found = []
     for path in sorted(logs.glob("**/groups.json")):
-        found += [group for group in json.loads(path.read_text("utf8")) if reaper.alive(group)]
+        try:
+            owned = json.loads(path.read_text("utf8"))
+        except (OSError, ValueError):
+            # cut off while it was written: its boot died with it, and the guard was there before the file
+            continue
+        found += [int(group) for group, began in owned.items() if reaper.alive(int(group)) and reaper.started(int(group)) in (began, None)]
     return found

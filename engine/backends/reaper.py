@@ -6,6 +6,7 @@ the word `done` lets it end in peace; an end of the input without that word mean
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -14,6 +15,8 @@ import sys
 import time
 
 GRACE_S = 3.0
+COMMAND_LIMIT_S = 30.0
+"""How long a command that stops a container may take."""
 
 
 def end_group(group: int, grace_s: float = GRACE_S) -> None:
@@ -45,14 +48,25 @@ def states(group: int) -> list[str]:
     except OSError:
         return ["?"]
     for name in names:
-        try:
-            with open(f"/proc/{name}/stat", encoding="utf8", errors="replace") as file:
-                fields = file.read().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[2]) == group:
+        fields = stat(name)
+        if fields and int(fields[2]) == group:
             found.append(fields[0])
     return found
+
+
+def stat(process: str) -> list[str]:
+    """Fields of a process in /proc from its state on; none where it is gone."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="utf8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def started(process: int) -> int | None:
+    """Clock ticks after the machine's at which a process began, which with its number names it; None where it is gone or /proc does not exist."""
+    fields = stat(str(process))
+    return int(fields[19]) if fields else None
 
 
 def main(argv: list[str]) -> int:
@@ -63,7 +77,10 @@ def main(argv: list[str]) -> int:
     if sys.stdin.read().strip() == "done":
         return 0
     for command in commands:
-        subprocess.run(command, check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # one that is not installed or hangs must not keep the ranks alive
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+            subprocess.run(command, check=False, timeout=COMMAND_LIMIT_S, **quiet)
     for group in groups:
         end_group(group)
     return 0
