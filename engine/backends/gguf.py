@@ -91,14 +91,17 @@ def tokenizer_json(path: Path) -> str:
     kind, pre = found.get("tokenizer.ggml.model"), found.get("tokenizer.ggml.pre", "default")
     if kind != "gpt2" or pre not in SPLIT_DIGITS:
         raise ConfigError(f"{path}: tokenizer {kind!r} with pre-tokenizer {pre!r} cannot be rebuilt: gpt2 with {', '.join(SPLIT_DIGITS)} can; give a tokenizer.json")
-    tokens = found["tokenizer.ggml.tokens"]
-    merges = [tuple(merge.split(" ", 1)) for merge in found["tokenizer.ggml.merges"]]
+    types = found.get("tokenizer.ggml.token_type")
+    tokens, pairs = found.get("tokenizer.ggml.tokens"), found.get("tokenizer.ggml.merges")
+    if not tokens or not pairs or len(types or tokens) != len(tokens):
+        raise ConfigError(f"{path}: its tokenizer has no tokens, no merges or not a type for each token; give a tokenizer.json")
+    merges = [tuple(merge.split(" ", 1)) for merge in pairs]
     built = Tokenizer(models.BPE(vocab={token: number for number, token in enumerate(tokens)}, merges=merges))
     level = pre_tokenizers.ByteLevel(add_prefix_space=False)
     built.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), level]) if SPLIT_DIGITS[pre] else level
     built.decoder = decoders.ByteLevel()
-    types = found.get("tokenizer.ggml.token_type") or [1] * len(tokens)
-    built.add_special_tokens([AddedToken(token, special=True, normalized=False) for token, of in zip(tokens, types, strict=True) if of in CONTROL])
+    markers = [token for token, of in zip(tokens, types or (), strict=False) if of in CONTROL]
+    built.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in markers])
     return built.to_str(pretty=False)
 
 
@@ -121,7 +124,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"engine.backends.gguf: {error.filename or args.out}: {error.strerror}", file=sys.stderr)
         return 2
-    print(f"{args.out}: {bos_token_id(args.model)} is the token in front of a text")
+    first = bos_token_id(args.model)
+    print(f"{args.out}: {'the model names no token' if first is None else f'token {first} stands'} in front of a text")
     return 0
 
 

@@ -75,6 +75,8 @@ BROKEN = {
     "an old version": (model(version=1), "version 1"),
     "cut short": (model()[:90], "ends at byte"),
     "a length from nowhere": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 60), "not a GGUF file, or a damaged one"),
+    "no tokens": (model().replace(b"ggml.tokens", b"ggml.tokenz"), "has no tokens"),
+    "types of other tokens": (model().replace(b"ggml.tokens", b"ggml.tokenz").replace(b"ggml.merges", b"ggml.tokens").replace(b"ggml.tokenz", b"ggml.merges"), "not a type for each token"),
     "another tokenizer": (model(kind="llama"), "give a tokenizer.json"),
     "another pre-tokenizer": (model(pre="llama-bpe"), "give a tokenizer.json"),
 }
