@@ -26,6 +26,7 @@ STAGES = {
     "window": ("sweep_window.csv", "requests_window.csv", "steps_window.csv", "trace.csv"),
     "isl": ("sweep_isl.csv", "requests_isl.csv", "steps_isl.csv"),
     "concurrency": ("sweep_concurrency.csv", "requests_concurrency.csv", "steps_concurrency.csv"),
+    "rate": ("sweep_rate.csv", "requests_rate.csv", "steps_rate.csv"),
     **{name: (f"sweep_{name}.csv", f"requests_{name}.csv", f"steps_{name}.csv") for name in MORE},
 }
 """What one measuring command leaves behind."""

@@ -8,6 +8,7 @@ from tests.derive.edit import remove
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 from workflow.derive.facts.coverage import SWEEPS
+from workflow.plan import STAGES as RULES
 
 PLAN = Plan(repeats=1, prompts=2, osl=16, isls=(64, 512), concurrencies=(1, 4), gammas=(1, 3), contents=("arith", "code", "en", "zh"))
 
@@ -28,6 +29,10 @@ def test_what_is_there_holds_and_says_how_many_rows(whole):
     derivation = Derivation(load.load(whole))
     assert derivation.result("measured.osl").fact.value == len(load.load(whole).find("points", "osl"))
     assert found["measured.search.curve"] == "missing"
+
+
+def test_every_sweep_that_can_be_measured_is_counted():
+    assert set(SWEEPS) == {stage.name for stage in RULES if stage.has_parts}
 
 
 @pytest.mark.parametrize("sweep", SWEEPS)
