@@ -161,7 +161,7 @@ def slow_client(data: Evidence):
     """
     bad = [row for row in data.points if has(row, "client_lag_ms", "mean_e2e_ms") and row["client_lag_ms"] > 0.05 * row["mean_e2e_ms"]]
     for rows in by_file(bad):
-        yield place(rows), f"a request left {max(row['client_lag_ms'] for row in rows):.0f} ms late", len(rows)
+        yield place(rows), f"the client was up to {max(row['client_lag_ms'] for row in rows):.0f} ms late", len(rows)
 
 
 @reef("R25-output-length", WARNING)
