@@ -20,7 +20,7 @@ _AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineColl
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0"), ("stroke-width", "0"), ("stroke", "none")}
 _SHARED = {
-    "text": ("data-lit", "fill", "stroke", "stroke-width", "paint-order"),
+    "text": ("data-lit", "fill", "text-anchor", "stroke", "stroke-width", "paint-order"),
     "use": ("fill", "stroke", "stroke-width"),
     "path": ("fill", "stroke", "stroke-width", "stroke-dasharray"),
 }
@@ -42,7 +42,7 @@ def finish(raw: str, plate: str, layout: str, size: float, stops: str = "") -> s
     prefix = plate if layout == "wide" else f"{plate}-{layout}"
     for node in [n for n in root if etree.QName(n).localname in ("metadata", "defs")]:
         root.remove(node)
-    _markers(root, prefix)
+    _markers(root, plate if layout == "wide" else f"{plate}{layout[0]}")
     _flatten(root)
     for node in root.iter():
         _plain_attributes(node, size)
@@ -75,7 +75,7 @@ def _markers(root, prefix: str) -> None:
         if shape in by_shape:  # drawn before, in another colour
             path.getparent().remove(path)
         else:
-            by_shape[shape] = f"{prefix}-m{len(by_shape)}"
+            by_shape[shape] = f"{prefix}{len(by_shape)}"
             path.set("id", by_shape[shape])
             path.attrib.pop("style", None)  # a mark takes its look from where it is used
         names[own] = by_shape[shape]

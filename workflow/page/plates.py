@@ -19,6 +19,7 @@ from workflow.page.splice import PLATE_WORDS, Context, data_element, reason_elem
 from workflow.page.strings import Strings
 
 WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
+UNFILLED = re.compile(r'(<path [^>]*?) fill="none"')
 HALO = 'stroke="var(--paper)" stroke-width="4" paint-order="stroke"'
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
 
@@ -204,6 +205,8 @@ class Plates:
     def _inlined(self, plate: str, width: str) -> str:
         """The drawing for its place in the page, whose style sheet has every colour: the literal ones that a file needs are left out."""
         svg = FALLBACK.sub(r"var(\1)", self.svg(plate, width)).replace(HALO, 'class="halo"')
+        if not self.drawings[plate].frames:  # the style sheet does not reach into clones
+            svg = UNFILLED.sub(r"\1", svg)
         if width == "narrow":  # one of the two is shown; both are called what the wide one says
             svg = WORDS.sub("", svg).replace(f"{plate}-narrow-title {plate}-narrow-desc", f"{plate}-title {plate}-desc")
         return svg.replace("<svg ", f'<svg class="plate-{"wide" if width == "svg" else width}" ', 1)
