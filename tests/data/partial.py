@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.data.synthetic import Physics, Plan, write_campaign
 from tests.data.synthetic_sweeps import MORE
 from tests.derive.edit import remove, rewrite
-from workflow.derive.schema import kind_of
+from workflow.derive.schema import kind_of, schema
 
 SMALL = Plan(repeats=2, prompts=3, osl=24, isls=(64, 512, 4096), concurrencies=(1, 4, 16))
 STAGES = {
@@ -86,6 +86,14 @@ def hostile(folder: Path) -> None:
     definition.write_text("\n".join([*lines, f"title: {{en: {text}, zh: {text}}}", f"hardware: {text}", f"source: {text}", ""]), "utf8")
 
 
+def bare(folder: Path) -> None:
+    """Files of a program that wrote no column beyond those that each kind of file must have."""
+    for path in sorted(folder.glob("*.csv")):
+        needed = schema(kind_of(path))["required"]
+        given = path.read_text("utf8").partition("\n")[0].split(",")
+        rewrite(folder, path.name, lambda rows: rows, tuple(name for name in given if name not in needed))
+
+
 def one_row(folder: Path) -> None:
     """One point of one sweep, with its requests and steps."""
     only("window")(folder)
@@ -119,6 +127,7 @@ KINDS: dict[str, Callable[[Path], None]] = {
     "no-noise": without_files("noise.csv"),
     "nothing": only(),
     "only-failed": only_failed,
+    "bare": bare,
     "one-row": one_row,
     "only-plain": only_plain,
     "hostile": hostile,

@@ -96,6 +96,14 @@ def test_four_stills_stand_where_nothing_may_move(browser, site, path, width, st
     page.context.close()
 
 
+def test_lines_are_not_filled(browser, site):
+    """The style sheet says so for drawings that stand alone; clones it does not reach, so what is cloned says it itself."""
+    page = opened(browser, site / "index.html")
+    assert page.evaluate("""[...document.querySelectorAll('.plate-art svg path:not([fill], defs *)')].every((path) => getComputedStyle(path).fill === 'none')""")
+    assert page.evaluate("""[...document.querySelectorAll('.moving .plate-art > svg path:not(defs *)')].every((path) => path.closest('[fill]'))""")
+    page.context.close()
+
+
 @pytest.mark.parametrize("path", REPORTS)
 def test_a_drawing_is_read_off_by_pointer_and_by_key(browser, site, path):
     page = opened(browser, site / path)
