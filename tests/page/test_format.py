@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workflow.derive.fact import Fact
-from workflow.page.format import MINUS, NBSP, FormatError, Formatter, round_half_even, significant_decimals, unit_name
+from workflow.page.format import MINUS, NBSP, FormatError, Formatter, for_programs, round_half_even, significant_decimals, unit_name
 from workflow.page.words import Words
 
 FORMAT = Formatter(Words.load(), names={"plain": {"en": "plain decoding", "zh": "普通解码"}})
@@ -145,3 +145,10 @@ def test_significant_digits(value, wanted):
     rounded = round_half_even(value, decimals)
     shown = len(str(abs(rounded)).replace(".", "").lstrip("0"))
     assert shown <= max(wanted, len(str(int(abs(rounded)))))
+
+
+@given(st.one_of(st.floats(-1e12, 1e12), st.integers(-(10**15), 10**15)))
+def test_what_programs_read_is_the_value_to_seven_digits(value):
+    read = float(for_programs(Fact("k", value, "", "ratio")))
+    assert read == value if value == int(value) else abs(read - value) <= 5e-7 * abs(value) * 1.0001
+    assert "E" not in for_programs(Fact("k", value, "", "ratio")).upper()

@@ -69,7 +69,7 @@ VOCABULARY = {
                          "translationOfWork", "isBasedOn", "mentions"},
     "Organization": {"name"},
     "Dataset": {"name", "distribution", "variableMeasured"},
-    "DataDownload": {"contentUrl", "encodingFormat", "sha256"},
+    "DataDownload": {"name", "contentUrl", "encodingFormat", "sha256"},
     "SoftwareSourceCode": {"name", "programmingLanguage", "license", "version"},
 }  # fmt: skip
 """Types of schema.org that the page uses, with the properties that schema.org gives them."""
@@ -93,7 +93,7 @@ def test_json_ld_speaks_of_what_schema_org_knows(workspace):
             for node in nodes(data):
                 assert set(node) - {"@type", "@context", "@id"} <= VOCABULARY[node["@type"]], node
             assert re.fullmatch(r"\d{4}-\d\d-\d\d", data["dateModified"]) and len(data["headline"]) <= 110
-            links = [data["url"], data["image"], *(one["distribution"]["contentUrl"] for one in data["isBasedOn"])]
+            links = [data["url"], data["image"], *(file["contentUrl"] for one in data["isBasedOn"] for file in one["distribution"])]
             if url:
                 assert all(link.startswith(URL) and (link.endswith("/") or link.removeprefix(URL) in result.files) for link in links)
             assert ("workTranslation" in data) != ("translationOfWork" in data)
@@ -134,9 +134,9 @@ def test_what_search_engines_read(workspace):
         root = page(result, path)
         data = json.loads(root.xpath("//script[@type='application/ld+json']")[0].text)
         assert data["@type"] == "ScholarlyArticle" and data["inLanguage"] == lang and data["headline"] and data["description"]
-        sets = data["isBasedOn"]
-        assert sets and all(re.fullmatch("[0-9a-f]{64}", one["distribution"]["sha256"]) for one in sets)
-        assert any("tpot_ms" in one["variableMeasured"] or "tpot" in " ".join(one["variableMeasured"]) for one in sets)
+        (rows,) = data["isBasedOn"]
+        assert rows["distribution"] and all(re.fullmatch("[0-9a-f]{64}", file["sha256"]) for file in rows["distribution"])
+        assert "tpot" in " ".join(rows["variableMeasured"])
         assert data["mentions"]["@type"] == "SoftwareSourceCode" and data["mentions"]["license"]
         graph = {node.get("property"): node.get("content") for node in root.xpath("//meta[starts-with(@property, 'og:')]")}
         assert graph["og:type"] == "article" and graph["og:title"] and graph["og:description"] and graph["og:locale"]

@@ -20,7 +20,7 @@ shown product would not follow from its shown factors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,19 @@ class FormatError(ValueError):
 def exact(value: float) -> Decimal:
     """The shortest decimal that reads back as this number."""
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+SEVEN = Context(prec=7)
+
+
+def for_programs(fact: Fact) -> str:
+    """The value as an element carries it: whole numbers and labels as they are, others to seven significant digits (all digits stand on the
+    card, in the index of numbers and in values.json; on the page they would be a tenth of what is sent)."""
+    if isinstance(fact.value, str):
+        return fact.value
+    value = exact(fact.value)
+    return f"{(value if value == value.to_integral_value() else SEVEN.create_decimal(value)).normalize():f}"
+
 
 
 def quantum(decimals: int) -> Decimal:

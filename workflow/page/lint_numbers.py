@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from workflow.derive.fact import Fact
 from workflow.page import dom
-from workflow.page.format import FORMATS, FormatError, Formatter, exact
+from workflow.page.format import FORMATS, FormatError, Formatter, for_programs
 from workflow.page.literals import BUILT_IN, Literals
 from workflow.page.lookup import Lookup
 from workflow.page.words import Words
@@ -121,7 +121,7 @@ class NumbersLint:
             yield Finding("spliced value", f"{fact.key} is missing, yet shown as “{shown}”", shown, dom.anchor_of(node))
             return
         raw = node.get("value") or ""
-        expected = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
+        expected = for_programs(fact)
         if raw != expected:
             yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, dom.anchor_of(node))
         if shown != self.formatter(fact, language) and shown not in self.renderings(fact, language):

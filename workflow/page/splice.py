@@ -11,7 +11,7 @@ from workflow.derive.fact import Fact
 from workflow.derive.values import UnknownKey
 from workflow.page.dialect import Block, Call, Claim, Node, Text
 from workflow.page.errors import PageError, Problem
-from workflow.page.format import FormatError, Formatter, exact
+from workflow.page.format import FormatError, Formatter, for_programs
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup
 from workflow.page.placeholders import Splice, Vault
@@ -68,8 +68,7 @@ def data_element(fact: Fact, text: str, kind: str = "number") -> str:
     form = "" if kind == "number" and not isinstance(fact.value, str) else "word"
     status = "" if fact.status == "measured" else fact.status
     classes = f' class="{f"{form} {status}".strip()}"' if form or status else ""
-    raw = fact.value if isinstance(fact.value, str) else f"{exact(fact.value).normalize():f}"
-    return f'<data{classes} value="{escape(str(raw), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
+    return f'<data{classes} value="{escape(for_programs(fact), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
 
 
 def reason_element(reason: str, context: Context) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
 from html import escape
 
 from markupsafe import Markup
@@ -287,16 +286,19 @@ class ReportView(PageView):
                 "isBasedOn": [
                     {
                         "@type": "Dataset",
-                        "name": run.file,
-                        "distribution": {
-                            "@type": "DataDownload",
-                            "contentUrl": self.address(self.routes.data(run.file)),
-                            "encodingFormat": "text/csv",
-                            "sha256": run.sha256,
-                        },
-                        "variableMeasured": self._measured.get(run.file, []),
+                        "name": self.context.campaign,
+                        "distribution": [
+                            {
+                                "@type": "DataDownload",
+                                "name": run.file,
+                                "contentUrl": self.address(self.routes.data(run.file)),
+                                "encodingFormat": "text/csv",
+                                "sha256": run.sha256,
+                            }
+                            for run in self.runs
+                        ],
+                        "variableMeasured": self._measured,
                     }
-                    for run in self.runs
                 ],
                 "mentions": {
                     "@type": "SoftwareSourceCode",
@@ -308,14 +310,10 @@ class ReportView(PageView):
             }
         )
 
-    @cached_property
-    def _measured(self) -> dict[str, list[str]]:
-        """CSV -> the columns of it that facts rest on."""
-        found: dict[str, set[str]] = {}
-        for fact in self.context.lookup.values.facts.values():
-            for cell in fact.source:
-                found.setdefault(cell.file, set()).add(cell.column)
-        return {file: sorted(columns) for file, columns in found.items()}
+    @property
+    def _measured(self) -> list[str]:
+        """The columns that facts rest on."""
+        return sorted({cell.column for fact in self.context.lookup.values.facts.values() for cell in fact.source})
 
 
 @dataclass(frozen=True)
