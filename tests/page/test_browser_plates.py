@@ -48,9 +48,9 @@ def test_the_round_is_played_once_on_its_own_clock(browser, site, path):
     starts = {name: delay for name, delay, _ in moves}
     assert starts["draft"] < starts["verify"] < starts["commit"]
     page.evaluate("document.getAnimations().forEach((move) => move.finish())")
-    page.wait_for_function("document.getAnimations().length === 0")
-    assert all(opacity == 1 for _, opacity in page.evaluate(SEEN)) and page.evaluate(CURRENT) == -1
     button(page, path, 1).wait_for()  # it rests and does not begin again by itself
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert all(opacity == 1 for _, opacity in page.evaluate(SEEN)) and page.evaluate(CURRENT) == -1
     assert page.said == []
     page.context.close()
 
