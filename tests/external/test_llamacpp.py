@@ -43,8 +43,8 @@ def checkout(tmp_path_factory) -> Path:
             shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__", "build", "local"))
         else:
             shutil.copy(source, copy / name)
-    (copy / "workflow" / "build").mkdir()
-    (copy / "workflow" / "build" / "llamacpp").symlink_to(FOLDER)
+    (copy / FOLDER.relative_to(ROOT)).parent.mkdir()
+    (copy / FOLDER.relative_to(ROOT)).symlink_to(FOLDER)
     shutil.rmtree(copy / CAMPAIGN, ignore_errors=True)
     (copy / CAMPAIGN).mkdir()
     shutil.copy(ROOT / "tests" / "external" / "llamacpp.yaml", copy / CAMPAIGN / "campaign.yaml")
@@ -76,8 +76,9 @@ def test_its_own_counters_make_the_acceptance(checkout):
             continue
         rounds, accepted = int(row["rounds"]), int(row["accepted"])
         assert float(row["accept_length"]) == pytest.approx(1 + accepted / rounds)
-        # every token but a request's first is a round's own or an accepted draft
-        assert rounds + accepted == int(row["total_output_tokens"]) - int(row["completed"])
+        # every token but a request's first is a round's own or an accepted draft; a stop inside a draft leaves some of it unsent
+        more = rounds + accepted - (int(row["total_output_tokens"]) - int(row["completed"]))
+        assert 0 <= more <= int(row["block_size"]) * int(row["completed"])
         assert int(row["drafted"]) >= accepted
 
 

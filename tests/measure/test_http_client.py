@@ -249,6 +249,19 @@ def test_the_rounds_of_llama_cpp_are_told_apart_by_its_clock(rounds, drafts):
     assert sum(at * count for at, count in enumerate(record["accepted_histogram"])) == record["accepted"]
 
 
+def test_rounds_are_right_where_llama_cpp_holds_bytes_back():
+    """A token that ends inside a character is sent with the next one: fewer events than steps."""
+    from engine.bench.http_dialects import blank
+
+    for rounds, lost, histogram in (([(0, 0)] * 6 + [(2, 0)], (2, 3), [7]), ([(3, 2), (0, 0), (3, 1)], (4,), [])):
+        record, dialect = blank(request()), LlamaCompletion(drafts=True)
+        for number, event in enumerate(llama_events(rounds)):
+            if number not in lost:
+                dialect.read(event, record, float(number))
+        assert (record["rounds"], record["accepted"]) == (len(rounds), sum(taken for _, taken in rounds))
+        assert record["accepted_histogram"] == histogram, "unknown where steps with accepted drafts may have been joined"
+
+
 def test_llama_cpp_needs_no_end_marker():
     record = asked_one(told(Say(b"".join(data(event) for event in llama_events([(3, 2), (3, 0)])))), LlamaCompletion(), "/completion")
     assert (record["finish_reason"], record["output_tokens"], record["rounds"]) == ("length", 5, 2)
