@@ -81,7 +81,7 @@ def _ticks(panel: Panel, layout: Layout) -> list[float]:
     kept: list[float] = []
     room = layout.text * 2.6
     for tick in sorted(TICKS, key=lambda t: (t != 1.0, t not in (0.5, 1.5, 2.0), t)):
-        inside = panel.xscale.lo <= tick <= panel.xscale.hi
+        inside = panel.xscale.lo <= tick <= panel.xscale.hi and panel.x(tick) > layout.text  # its digits are centred on it
         if inside and all(abs(panel.x(tick) - panel.x(other)) > room for other in kept):
             kept.append(tick)
     return sorted(kept)
