@@ -41,7 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def write_page(path: Path, published: tables.Published, findings: list[Finding]) -> None:
-    """The verdicts as one self-contained HTML file, whole or not at all."""
+    """The verdicts as one self-contained HTML file, whole or not at all. Raises BadInput where its folder is not there: a path may be mistyped."""
+    if not path.parent.is_dir():
+        raise BadInput(f"--html {path}: there is no folder {path.parent}; make it first")
     templates = Environment(loader=FileSystemLoader(ROOT / "templates"), autoescape=True, undefined=StrictUndefined)
     text = templates.get_template("audit_alone.html.j2").render(
         name=published.folder.resolve().name,
