@@ -89,13 +89,17 @@ def test_a_failing_arm_is_a_row_and_the_others_are_measured(measure) -> None:
 
 def test_another_server_is_another_measurement(tmp_path: Path) -> None:
     """Image, weights and flags are part of what a block in the journal is; where one waited how long is not."""
+    tokenizer, another = tmp_path / "tokenizer.json", tmp_path / "another.json"
+    tokenizer.write_text("{}", "utf8")
+    another.write_text('{"version": "1.0"}', "utf8")
 
     def identity(**server: object) -> str:
-        about = {"preset": "quick", "threads": 1, "seed": 5, "server": {"tokenizer": "t/tokenizer.json", **server}, "stages": {"window": WINDOW}}
+        about = {"preset": "quick", "threads": 1, "seed": 5, "server": {"tokenizer": str(tokenizer), **server}, "stages": {"window": WINDOW}}
         path = tmp_path / "campaign.yaml"
         path.write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "measure": about}), "utf8")
         return digest([campaigns.load(path).identity()])
 
     other = [{"weights_revision": "r2"}, {"image_digest": "sha256:2"}, {"flags": ["--tp", "2"]}, {"lanes": {"mtp": ["--x"]}}, {"model": "m"}]
+    other.append({"tokenizer": str(another)})
     assert len({identity(), *(identity(**one) for one in other)}) == 1 + len(other)
     assert identity(silence_s=9.0, first_boot_s=9.0) == identity()
