@@ -19,7 +19,7 @@ from workflow.derive.load import Campaign, Table, family_files
 from workflow.derive.thresholds import read_thresholds
 
 SELECTORS = frozenset(
-    "run_id stage label lane block_size boot boot_id repeat in_boot_pass content isl max_concurrency status kind metric comparison"
+    "run_id stage label lane block_size boot boot_id repeat in_boot_pass content isl max_concurrency request_rate status kind metric comparison"
     " round role slot request_id prompt_id mode model quantity batch width fused_verify config task problem".split()
 )
 """Columns by which rows are chosen: a mutation there regroups the rows of the file, so all of its facts may move."""
