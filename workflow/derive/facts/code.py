@@ -35,6 +35,6 @@ def unknown(read):
 @fact("code.other", kind="count", status="computed")
 def other(read):
     """measuring commands whose code differs from the working tree's, comments and modules that their backend does not load aside"""
-    backend = read.campaign.definition["backend"]
+    backend = read.campaign.definition.get("backend", "")  # without one every module counts
     today = taking_part(read.derivation.code or {}, backend)
     return sum(known is not None and taking_part(known, backend) != today for known in fingerprints(read).values())
