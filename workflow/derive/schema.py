@@ -154,12 +154,17 @@ def rule_of(rule: dict) -> Callable[[str], bool]:
     numerals = [NUMERAL[kind] for kind in types if kind in NUMERAL]
     shortest, like = rule.get("minLength", 0), pattern(rule["pattern"]) if "pattern" in rule else None
 
+    strings = "string" in types
+
     def allowed(text: str) -> bool:
         if text == "":
             return empty
-        if "string" in types and len(text) >= shortest and (like is None or like(text)):
+        if strings and len(text) >= shortest and (like is None or like(text)):
             return True
-        return any(numeral(text) and math.isfinite(number := float(text)) and least <= number <= most and number > above for numeral in numerals)
+        for numeral in numerals:
+            if numeral(text) and least <= (number := float(text)) <= most and number > above and abs(number) != math.inf:
+                return True
+        return False
 
     return allowed
 
