@@ -68,9 +68,9 @@ def test_a_string_of_the_interface(built: Copy):
 
 
 def test_a_style(built: Copy):
-    (built.root / "templates/assets/page.css").write_text("/* none */\n", "utf8")
+    (built.root / "templates/assets/page.css").write_text("p { margin: 7px; } /* all of it */\n", "utf8")
     built.build()
-    assert (built.root / "site/assets/page.css").read_text("utf8") == "/* none */\n"
+    assert (built.root / "site/assets/page.css").read_text("utf8") == "p{margin:7px}\n"
 
 
 def test_a_figure_module(built: Copy):
