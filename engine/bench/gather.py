@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from engine import csvio, manifest
+from engine import csvio
 from engine.bench.campaign import Campaign
 from engine.bench.cells import Block
 from engine.bench.command import Run, rounded
@@ -22,12 +22,14 @@ from engine.bench.progress import Progress
 from engine.bench.session import Session
 from engine.bench.subject import Subject
 from engine.config import ConfigError
-from engine.fingerprint import short
-from engine.machine import Machine, load_average, node
+from engine.machine import Machine, node
 
 SUFFIX = ".part.jsonl"
 SAME = {"stage": "stage", "preset": "preset", "campaign": "settings", "weights": "weights", "code": "code", "threads": "threads", "of": "number of parts"}
 """Key of a part's head that all parts share -> what it is."""
+
+SAID = ("preset", "code", "fingerprint", "weights", "threads", "machine", "start", "end", "command", "versions")
+"""Keys of a part's head that are those of the manifest which its job would have written."""
 
 
 def file_name(stage: str, part: Part) -> str:
@@ -36,29 +38,18 @@ def file_name(stage: str, part: Part) -> str:
 
 def write_part(run: Run, part: Part, out: Path, detectable: dict) -> Path:
     """Publish the finished blocks of a run as one part."""
-    session = run.session
-    steal, other = run.shares()
-    ended = datetime.now().astimezone()
+    session, about = run.session, run.about()
     head = {
         "kind": "part",
         "number": part.number,
         "of": part.of,
         "stage": run.stage,
-        "preset": run.campaign.preset,
         "campaign": digest([run.campaign.identity(), run.campaign.as_run(run.stage)]),
         "identity": session.identity,
-        "code": short(run.hashes),
-        "fingerprint": run.hashes,
-        "weights": run.subject.weights,
-        "threads": run.campaign.threads,
         "node": node(),
-        "machine": manifest.machine_section(session.machine, run.cpu, run.load_start, load_average(), steal, other),
         "epoch": session.journal.epoch,
-        "start": manifest.stamp(run.begun),
-        "end": manifest.stamp(ended),
-        "seconds": round((ended - run.begun).total_seconds() + session.before_s, 3),
-        "command": run.about()["command"],
-        "versions": manifest.versions(),
+        **{name: about[name] for name in SAID},
+        "seconds": about["cost"]["total_s"],
         "seeds": session.seeds,
         "detectable": detectable,
     }
