@@ -18,6 +18,9 @@ SIDE_BY_SIDE = "several boots at once"
 CAPABILITIES = (STEP_ROWS, TRACE, MODES, DEVICE_MEMORY, PROBE, TOKEN_IDS, LOGPROBS, SIDE_BY_SIDE)
 """What some backends can do and others cannot; a stage that needs one that is missing is skipped and its rows say which."""
 
+CAPACITIES = ("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests")
+"""What a boot came to, under the points' column names."""
+
 
 class EngineFailure(RuntimeError):
     """A boot or a load that did not finish. `status` is one of STATUSES; `kind` the class of a server's failure where its log told."""

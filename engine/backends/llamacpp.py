@@ -10,7 +10,6 @@ from typing import Any
 
 from engine.backends import http_ask
 from engine.backends.base import TOKEN_IDS
-from engine.backends.metrics_text import Counters, counters
 from engine.backends.server import ServerBackend
 from engine.backends.server_config import ServerConfig
 from engine.backends.server_flags import Flag, FlagMap, switch
@@ -65,6 +64,7 @@ class LlamaCppBackend(ServerBackend):
         *("llama-server", "--model", "{model}", "--host", "{host}", "--port", "{port}", "--metrics", "--no-ui"),
         *("--cache-ram", "0", "--fit", "off"),
     )
+    split_by = "position"
     capabilities = frozenset({TOKEN_IDS})
 
     def __init__(self, config: ServerConfig, cpu: int | None = None, logs: Path | None = None, first: bool = True) -> None:
@@ -95,9 +95,6 @@ class LlamaCppBackend(ServerBackend):
         else:
             found["notes"].append(f"the server does not know its version ({build})")
         return found
-
-    def counters(self) -> Counters | None:
-        return counters(http_ask.text(f"{self.url}/metrics"), split_by="position")
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         """Steps of each request out of its closing lines: time over tokens that were not accepted drafts, the prefill's apart.

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 
 from engine.backends import http_ask
-from engine.backends.base import EngineFailure
+from engine.backends.base import CAPACITIES, EngineFailure
 from engine.backends.server import ServerBackend
 from engine.backends.server_flags import FlagMap
 from engine.bench.http_client import OpenAIChat, OpenAICompletions
@@ -29,7 +29,6 @@ LAUNCHED_WITH = {
     "mode": "mode",
 }
 """Launch flags that a /server_info repeats -> how the note names them."""
-CAPACITIES = ("max_total_num_tokens", "state_slots", "effective_max_running_requests", "available_mem_bytes", "activation_peak_bytes")
 CHAT = "--chat"
 """In measure.server.flags: ask /v1/chat/completions. Nothing is launched, so there is no other use of flags."""
 
@@ -39,6 +38,7 @@ class OpenAIBackend(ServerBackend):
     flags = FlagMap(server="openai", knobs={}, lanes={"plain": ()}, choices={})
     signatures = "openai"
     launches = False
+    has_metrics = False
     # every prompt gets a nonce: whether a cache can be emptied is not part of the protocol
     flushes = False
 

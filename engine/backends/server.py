@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from engine.backends import device_memory, ready, warm
+from engine.backends import device_memory, http_ask, ready, warm
 from engine.backends.base import EngineFailure
 from engine.backends.failure import Failure, classify, last, shown
 from engine.backends.identity import Identity
 from engine.backends.launch import Launch, Ranks, free_port, left_over
-from engine.backends.metrics_text import Counters, delta
+from engine.backends.metrics_text import Counters, counters, delta
 from engine.backends.server_config import ServerConfig
 from engine.backends.server_flags import FlagMap
 from engine.bench.http_client import LOST, Dialect, Endpoint, one, run_load
@@ -41,6 +41,10 @@ class ServerBackend:
     """Command of one rank; `measure.server.command` replaces it."""
     signatures: ClassVar[str]
     launches: ClassVar[bool] = True
+    has_metrics: ClassVar[bool] = True
+    """Whether /metrics tells counters in Prometheus' text."""
+    split_by: ClassVar[str | None] = None
+    """Label of /metrics by which a counter is not summed."""
     capabilities: ClassVar[frozenset[str]] = frozenset()
     flushes = True
 
@@ -77,7 +81,7 @@ class ServerBackend:
 
     def counters(self) -> Counters | None:
         """Counters that only grow; {} where the server has none, None where it did not answer."""
-        return {}
+        return counters(http_ask.text(f"{self.url}/metrics"), self.split_by) if self.has_metrics else {}
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         """Step latencies in ms out of the decode lines of one load."""

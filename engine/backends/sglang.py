@@ -8,7 +8,6 @@ from typing import Any
 
 from engine.backends import http_ask, sglang_log
 from engine.backends.base import TOKEN_IDS
-from engine.backends.metrics_text import Counters, counters
 from engine.backends.server import ServerBackend
 from engine.backends.server_flags import Flag, FlagMap, switch
 from engine.bench.http_client import SglangGenerate
@@ -81,9 +80,6 @@ class SglangBackend(ServerBackend):
     def flush(self) -> bool:
         """Refused with 400 while requests run; also sets the server's own means back to nothing."""
         return http_ask.text(f"{self.url}/flush_cache", post=True) is not None
-
-    def counters(self) -> Counters | None:
-        return counters(http_ask.text(f"{self.url}/metrics"))
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         return sglang_log.step_ms(lines)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from engine.backends.log_notes import notable
+
 GB = 2**30
 """The log says GB and divides by 2**30."""
 
@@ -32,7 +34,6 @@ STAMP = re.compile(r"^\[[^\]]*\]\s*")
 def capacities(lines: Sequence[str]) -> dict[str, Any]:
     """Columns of the points, and `notes`. A line that a version words otherwise leaves its value out."""
     found: dict[str, Any] = {}
-    notes: list[str] = []
     for line in lines:
         if match := CAPACITY.search(line):
             found["max_total_num_tokens"] = int(match[1])
@@ -42,10 +43,7 @@ def capacities(lines: Sequence[str]) -> dict[str, Any]:
             found["available_mem_bytes"] = round(float(match[1]) * GB)
         if match := MAMBA.search(line):
             found["state_slots"] = int(match[1])
-        if any(one.search(line) for one in NOTABLE):
-            said = STAMP.sub("", line).strip()
-            if said not in notes:  # every rank of a node may print it
-                notes.append(said)
+    notes = notable(lines, NOTABLE, STAMP)
     return {**found, "notes": notes} if notes else found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from engine.backends import http_ask
-from engine.backends.metrics_text import Counters, counters
+from engine.backends.base import CAPACITIES
 from engine.backends.server import ServerBackend
 from engine.backends.server_flags import Flag, FlagMap, switch
 from engine.bench.http_client import OpenAICompletions
@@ -38,7 +38,6 @@ FLAGS = FlagMap(
     choices={"mode": {mode: ("--mode", mode) for mode in ("eager", "graph", "fused")}},
 )
 ROUNDS, DRAFTED, ACCEPTED = (f"soundings_spec_{name}_total" for name in ("rounds", "draft_tokens", "accepted_tokens"))
-CAPACITIES = ("max_total_num_tokens", "state_slots", "effective_max_running_requests", "available_mem_bytes", "activation_peak_bytes")
 
 
 class SoundingsBackend(ServerBackend):
@@ -57,9 +56,6 @@ class SoundingsBackend(ServerBackend):
 
     def flush(self) -> bool:
         return http_ask.text(f"{self.url}/flush_cache", post=True) is not None
-
-    def counters(self) -> Counters | None:
-        return counters(http_ask.text(f"{self.url}/metrics"))
 
     def acceptance(self, answer: Mapping[str, Any]) -> dict[str, float] | None:
         """Of ended requests; a load begins and ends with none in flight, so the growth is the load's."""

@@ -11,7 +11,6 @@ from typing import Any
 
 from engine.backends import http_ask, vllm_log
 from engine.backends.base import TOKEN_IDS
-from engine.backends.metrics_text import Counters, counters
 from engine.backends.server import ServerBackend
 from engine.backends.server_flags import Flag, FlagMap, switch
 from engine.bench.http_client import OpenAICompletions
@@ -57,6 +56,7 @@ class VllmBackend(ServerBackend):
     signatures = "vllm"
     # the last flag: else the model's own defaults (top_k, penalties) fill what a request does not name, and sample otherwise than was asked for
     template = ("vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}", "--generation-config", "vllm")
+    split_by = "position"
     capabilities = frozenset({TOKEN_IDS})
 
     def dialect(self) -> VllmCompletions:
@@ -76,9 +76,6 @@ class VllmBackend(ServerBackend):
     @property
     def flushes(self) -> bool:
         return dict(self.config.environment).get("VLLM_SERVER_DEV_MODE") == "1"
-
-    def counters(self) -> Counters | None:
-        return counters(http_ask.text(f"{self.url}/metrics"), split_by="position")
 
     def step_log(self, lines: Sequence[str]) -> list[float]:
         return vllm_log.step_ms(lines)

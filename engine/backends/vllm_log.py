@@ -6,10 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-GIB = 2**30
+from engine.backends.log_notes import notable
+
 KV_TOKENS = re.compile(r"KV cache size: ([\d,]+) tokens")
-KV_BYTES = re.compile(r"Available KV cache memory: (-?[\d.]+) GiB")
-NOTABLE = (re.compile(r"Maximum concurrency for [\d,]+ tokens per request: [\d.]+x"),)
+NOTABLE = (
+    re.compile(r"Maximum concurrency for [\d,]+ tokens per request: [\d.]+x"),
+    re.compile(r"Available KV cache memory: -?[\d.]+ GiB"),
+)
 STATISTICS = re.compile(r"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) reqs")
 ACCEPT = re.compile(r"Mean acceptance length: ([\d.]+)")
 VERSION = re.compile(r"vLLM (?:API server )?version (\S+)")
@@ -19,16 +22,12 @@ MESSAGE = re.compile(r"^.*?\] ")
 def capacities(lines: Sequence[str]) -> dict[str, Any]:
     """Columns of the points, and `notes`."""
     found: dict[str, Any] = {}
-    notes: list[str] = []
     for line in lines:
         if match := KV_TOKENS.search(line):
             found["max_total_num_tokens"] = int(match[1].replace(",", ""))
         if match := VERSION.search(line):
             found.setdefault("server_version", match[1].rstrip(",."))
-        if any(one.search(line) for one in NOTABLE) or KV_BYTES.search(line):
-            said = MESSAGE.sub("", line).strip()
-            if said not in notes:
-                notes.append(said)
+    notes = notable(lines, NOTABLE, MESSAGE)
     return {**found, "notes": notes} if notes else found
 
 

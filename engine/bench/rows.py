@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from engine.backends.base import CAPACITIES
 from engine.backends.server_config import ServerConfig
 from engine.bench import metrics
 from engine.bench.cells import Cell
@@ -77,16 +78,13 @@ def knob_columns(config: EngineConfig | ServerConfig) -> Row:
     return row
 
 
-CAPACITY = (
-    *("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests"),
-    *("server_version", "image_digest", "weights_revision"),
-)
+OF_BOOT = (*CAPACITIES, "server_version", "image_digest", "weights_revision")
 """Of a boot's server_info; the last three say which server and weights a foreign cell is about."""
 
 
 def capacity_columns(info: dict, boot_s: float) -> Row:
     """What the boot came to."""
-    return {"boot_s": boot_s, **{name: info[name] for name in CAPACITY if info.get(name) is not None}}
+    return {"boot_s": boot_s, **{name: info[name] for name in OF_BOOT if info.get(name) is not None}}
 
 
 def probe_columns(before: dict, after: dict) -> Row:
