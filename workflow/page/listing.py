@@ -6,7 +6,8 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from workflow.page.routes import ASSETS, IMPORTED, MACHINES, RESERVED, SERVED, SERVERS, routes
+from workflow.derive.measuring import SERVERS
+from workflow.page.routes import ASSETS, IMPORTED, MACHINES, RESERVED, SERVED, routes
 from workflow.plan import Plan
 
 

@@ -14,8 +14,6 @@ IMPORTED = "imported"
 """Backend of a campaign, and in `only` and `except` of a section: any campaign whose rows come from result files of other tools."""
 SERVED = "served"
 """In `only` and `except` of a section: any campaign that measured a server other than the embedded engine."""
-SERVERS = ("sglang", "vllm", "llamacpp", "openai", "soundings")
-"""Backends of such campaigns."""
 RESERVED = {"zh", "numbers", "parallel", "moved", "data", "figures", "assets", "audit"}
 """Names of routes, which no campaign may have."""
 MACHINES = ("feed.xml", "sitemap.xml")

@@ -1,13 +1,12 @@
 """A foreign server at the loads it was given: plain decoding beside the lane that drafts, whichever that is."""
 
 from workflow.derive.facts import measures
+from workflow.derive.measuring import SERVERS
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 
 ENDS = ("least", "most")
 SIDES = ("plain", "draft")
-SERVERS = {"sglang", "vllm", "llamacpp", "openai", "soundings"}
-"""Backends that were asked over HTTP."""
 
 
 def load(read, **where) -> Rows:
