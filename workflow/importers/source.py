@@ -49,12 +49,7 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the bytes as they are; read in blocks."""
-        digest = hashlib.sha256()
-        with open(self.path, "rb") as file:
-            while block := file.read(BLOCK):
-                digest.update(block)
-        return digest.hexdigest()
+        return sha256_of(self.path)
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """(number from 1, text without its end) of each line."""
@@ -169,3 +164,9 @@ def spread(place: str, value) -> Iterator[tuple[str, object]]:
             yield f"{place}[{i}]" if place else f"element {i + 1}", one
     else:
         yield place, value
+
+
+def sha256_of(path: Path) -> str:
+    """Of the bytes as they are; read in blocks."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

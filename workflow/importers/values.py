@@ -44,10 +44,3 @@ def clean(value, longest: int = 200) -> str | None:
         return None
     text = " ".join("".join(c if c.isprintable() else " " for c in str(value)).split())[:longest]
     return ("'" + text if text[:1] in ("=", "@", "+", "-") else text) or None
-
-
-def median(values: list[float]) -> float:
-    """Middle of the sorted values, the mean of the two middle ones where their number is even."""
-    ordered = sorted(values)
-    half = len(ordered) // 2
-    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2

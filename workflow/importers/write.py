@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
@@ -18,6 +17,7 @@ from workflow.derive import load
 from workflow.derive.schema import schema
 from workflow.importers.collect import REQUESTS
 from workflow.importers.run import Imported
+from workflow.importers.source import sha256_of
 
 LINES = 200
 """Remarks of one kind that a manifest keeps."""
@@ -67,7 +67,7 @@ def fill(beside: Path, name: str, imported: Imported, described: Described, mapp
     def manifest(file: str, kind: str, rows: int) -> None:
         record = {
             "schema": 1, "file": file, "kind": kind, "campaign": name, "status": "imported", "command": "soundings import", "rows": rows,
-            "sha256": digest(beside / file), "origin": origin, "import": about,
+            "sha256": sha256_of(beside / file), "origin": origin, "import": about,
         }  # fmt: skip
         (beside / (file.removesuffix(".csv") + ".manifest.json")).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf8")
 
@@ -147,11 +147,3 @@ def table(columns: list[str], rows: list[dict[str, str]]) -> str:
     writer.writerow(columns)
     writer.writerows([row.get(name, "") for name in columns] for row in rows)
     return text.getvalue()
-
-
-def digest(path: Path) -> str:
-    found = hashlib.sha256()
-    with open(path, "rb") as file:
-        while block := file.read(BLOCK):
-            found.update(block)
-    return found.hexdigest()

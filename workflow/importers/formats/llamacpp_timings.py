@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from statistics import median
 
 from workflow.importers.fields import Fields
 from workflow.importers.report import DROPPED, FAULT
 from workflow.importers.result import Result, Seen
-from workflow.importers.values import median
 
 NAME, TOOL = "llamacpp-timings", "llama.cpp server timings"
 MARKS = {"predicted_n", "predicted_ms", "prompt_ms"}

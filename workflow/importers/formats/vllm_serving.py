@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
+from statistics import median
 
 from workflow.importers.fields import Fields
 from workflow.importers.formats.latencies import latencies
 from workflow.importers.formats.serving import UNLIMITED, client_rows, family_of_server, nothing_completed
 from workflow.importers.result import Result, Seen
 from workflow.importers.units import convert
-from workflow.importers.values import median
 
 NAME, TOOL = "vllm-bench-serve", "vLLM bench serve"
 METRICS = {"ttft": ("ttft",), "tpot": ("tpot",), "itl": ("itl",), "e2e": ("e2el",)}
