@@ -223,10 +223,7 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
         **memory_columns(answer, done, tokens_in),
         **timetable_columns(done, answer.get("arrivals_s") or {}),
         "distinct_4gram_share": metrics.distinct_share([record["token_ids"] for record in done if record["token_ids"] is not None]),
-        **cache_columns(done),
     }
-    if answer.get("activation_peak_bytes") is not None:
-        row["activation_peak_bytes"] = answer["activation_peak_bytes"]
     rounds = round_columns(done) or counted_rounds(answer.get("acceptance"), done)
     if "log_step_ms" in answer:
         return {**row, **rounds, **served_columns(answer, done, rounds.get("emitted_per_round"), row["mean_tpot_ms"], drafts)}
@@ -243,12 +240,6 @@ def step_columns(steps: Sequence[dict]) -> Row:
         "retracted": sum(step.get("retracted", 0) for step in steps),
         "step_source": "steps",
     }
-
-
-def cache_columns(done: Sequence[dict]) -> Row:
-    """Share of the prompt tokens that the prefix cache gave; empty without a cache."""
-    cached = [record["cached_tokens"] for record in done if record.get("cached_tokens") is not None]
-    return {"cache_hit_rate": sum(cached) / sum(record["isl"] for record in done)} if cached else {}
 
 
 def plateau_columns(answer: dict, max_concurrency: int) -> Row:
@@ -274,14 +265,11 @@ def plateau_columns(answer: dict, max_concurrency: int) -> Row:
 
 
 def memory_columns(answer: dict, done: Sequence[dict], tokens_in: int) -> Row:
-    """What the prefix cache gave, what was retracted, and the largest transient use of memory; empty where the engine does not say."""
+    """Share of the prompt tokens that the prefix cache gave, known of every request or not at all, and the largest transient use of memory."""
     row: Row = {}
     cached = [record.get("cached_tokens") for record in done]
     if all(count is not None for count in cached):
         row["cache_hit_rate"] = sum(cached) / tokens_in if tokens_in else 0.0
-    retracted = [step.get("retracted") for step in answer["steps"]]
-    if retracted and all(count is not None for count in retracted):
-        row["retracted"] = sum(retracted)
     if answer.get("activation_peak_bytes") is not None:
         row["activation_peak_bytes"] = answer["activation_peak_bytes"]
     return row
