@@ -28,13 +28,18 @@ REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p
 class Rows(Evidence):
     """Evidence made of given rows."""
 
-    def __init__(self, points=(), requests=(), noise=(), manifests=None):
+    def __init__(self, points=(), requests=(), noise=(), manifests=None, backend="embedded"):
         object.__setattr__(self, "campaign", None)
+        self.__dict__["by"] = backend
         self.__dict__.update(points=[{**POINT, **one} for one in points], requests=[{**REQUEST, **one} for one in requests], noise=list(noise), given=manifests or {})
 
     @property
     def manifests(self):
         return self.given
+
+    @property
+    def backend(self):
+        return self.by
 
 
 def many(count: int, **values) -> list[dict]:
@@ -116,6 +121,17 @@ def test_no_detector_cries_at_a_sound_row(reef):
     sound = [{"line": 2}, {"line": 3, "lane": "plain", "label": "plain", "step_ms": 3.9, "decode_throughput": 250.0, "rounds": None, "accept_length": None}]
     requests = [{"prompt_id": f"p{i}", "ttft_ms": 10.0, "queued_s": float(i)} for i in range(5)]
     assert list(reef.findings(Rows(sound, requests))) == []
+
+
+@pytest.mark.parametrize(
+    ("backend", "module", "found"),
+    [("embedded", "engine/engine.py", 1), ("embedded", "engine/backends/vllm.py", 0), ("vllm", "engine/backends/vllm.py", 1), ("", "engine/backends/vllm.py", 1)],
+)
+def test_code_is_mixed_where_a_module_that_measured_differs(backend, module, found):
+    """The `code` of a manifest is a digest over every module, a driver of another server too; what counts are those that the backend loads."""
+    manifests = {f"{i}.csv": {"code": str(i), "fingerprint": {"engine/step.py": "same", module: str(i)}} for i in range(2)}
+    (reef,) = [one for one in reefs.REEFS if one.name == "R34-mixed-code"]
+    assert len(list(reef.findings(Rows(manifests=manifests, backend=backend)))) == found
 
 
 def test_names_are_documented_and_severities_known():

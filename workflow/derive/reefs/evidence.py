@@ -39,6 +39,11 @@ class Evidence:
     def manifests(self) -> dict[str, dict]:
         return self.campaign.manifests
 
+    @property
+    def backend(self) -> str:
+        """What the campaign measured; empty where its definition does not say."""
+        return self.campaign.definition.get("backend", "")
+
     def speculative(self) -> list[Row]:
         """Rows of lanes that draft; a foreign row that does not say is none of them."""
         return [row for row in self.points if row["lane"] not in ("plain", "unknown")]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Iterable
 from statistics import fmean, stdev
 
+from workflow.derive.measuring import taking_part
 from workflow.derive.reefs.evidence import Evidence, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
 
@@ -25,10 +27,18 @@ def mixed_code(data: Evidence):
     """
     codes: dict[str, list[str]] = defaultdict(list)
     for name, manifest in data.manifests.items():
-        if manifest.get("code"):
-            codes[manifest["code"]].append(name)
+        if version := measuring_code(manifest, data.backend):
+            codes[version].append(name)
     if len(codes) > 1:
         yield "manifests, code", "; ".join(f"{code}: {', '.join(sorted(names)[:3])}" for code, names in sorted(codes.items())), len(codes)
+
+
+def measuring_code(manifest: dict, backend: str) -> str:
+    """Twelve hex digits of the code that measured, without modules that the backend does not load; the manifest's own where it lists no modules."""
+    modules = taking_part(manifest.get("fingerprint") or {}, backend)
+    if not modules:
+        return manifest.get("code") or ""
+    return hashlib.sha256("".join(f"{name}={value}\n" for name, value in sorted(modules.items())).encode("utf8")).hexdigest()[:12]
 
 
 def mixed_versions(tools: Iterable[str]) -> dict[str, set[str]]:
