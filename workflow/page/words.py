@@ -108,12 +108,18 @@ class Words:
     def _outcomes(self) -> dict[str, re.Pattern]:
         return {name: english(words) for name, words in self.data["outcomes"].items()}
 
+    def polar_order(self, text: str, language: str) -> list[tuple[str, str]]:
+        """Words with an opposite as they stand in a text, each as (class, word)."""
+        text = self._ignored[language].sub(" ", text)
+        patterns = [(name, self.classes[name][language]) for name in self.polar if name in self.classes]
+        if language == "en":
+            patterns += self._outcomes.items()
+        found = sorted((match.start(), name, match.group()) for name, pattern in patterns for match in pattern.finditer(text))
+        return [(name, word) for _, name, word in found]
+
     def polar_in(self, text: str, language: str) -> dict[str, str]:
         """Classes with an opposite that are found in a text, each with the first word found."""
-        found = {name: word for name, word in self.classes_in(text, language).items() if name in self.polar}
-        if language == "en":
-            found |= {name: match.group() for name, pattern in self._outcomes.items() if (match := pattern.search(text))}
-        return found
+        return dict(reversed(self.polar_order(text, language)))
 
     def numbers_in(self, text: str, language: str) -> list[str]:
         return [match.group() for match in self.number_patterns[language].finditer(text)]

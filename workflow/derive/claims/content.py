@@ -13,7 +13,7 @@ def cite(read) -> None:
     )
 
 
-@claim("content.free_flatters", kind="direction", says=("longest", "shortest"))
+@claim("content.free_flatters", kind="direction")
 def free_flatters(read):
     """The accept length of free-running decoding is larger than that after true histories of the same contents."""
     cite(read)

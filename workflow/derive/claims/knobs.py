@@ -35,7 +35,7 @@ def takes_room(read):
     return below(read["cache.on.running"], read["cache.off.running"])
 
 
-@claim("knobs.best_pays", kind="direction", says=("best", "faster", "fails.slower"))
+@claim("knobs.best_pays", kind="direction", says=("best", "holds.faster", "fails.slower"))
 def best_pays(read):
     """The single setting that did best at the search's load is faster than the base."""
     read.cite("knobs.tried", "knobs.resolved", "knobs.best_label", *(f"shape.knobs.{name}" for name in ("boots", "cells", "minutes")))

@@ -57,7 +57,7 @@ def spec_wins_at_one(read):
     return above(read[f"lanes.c{levels(read)[0]}.ratio"])
 
 
-@claim("lanes.crossover_exists", kind="direction", says=("fails.win", "fails.lose", "unresolved.win", "unresolved.lose"))
+@claim("lanes.crossover_exists", kind="direction", says=("fails.lose", "fails.win", "unresolved.win", "unresolved.lose"))
 def crossover_exists(read):
     """Speculation serves more at the smallest concurrency and plain decoding serves more at the largest."""
     cite(read)
