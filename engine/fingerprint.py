@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import hashlib
 import json
 import os
 import sys
 from pathlib import Path
+
+from engine.arguments import Parser
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -52,7 +53,7 @@ def short(hashes: dict[str, str]) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Write what the report side compares manifests with; it may not import this package."""
-    parser = argparse.ArgumentParser(prog="python -m engine.fingerprint", description="Hashes of the syntax trees of the code that measures.")
+    parser = Parser(prog="python -m engine.fingerprint", description="Hashes of the syntax trees of the code that measures.")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the JSON object path -> sha256 (default: print it)")
     path = parser.parse_args(argv).out
     text = json.dumps(fingerprint(), indent=1) + "\n"

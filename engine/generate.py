@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from engine.arguments import Parser
 from engine.config import WEIGHTS, ConfigError, EngineConfig
 from engine.draft.flags import lane_flags, lane_settings
 from engine.emission import visible_text
@@ -23,7 +24,7 @@ SEPARATOR = "---"
 
 def parser() -> argparse.ArgumentParser:
     default = EngineConfig()
-    p = argparse.ArgumentParser(prog="python -m engine.generate", description="Generate text for the prompts of a file.")
+    p = Parser(prog="python -m engine.generate", description="Generate text for the prompts of a file.")
     p.add_argument("--prompt-file", required=True, type=Path, metavar="F", help=f"text file; prompts are separated by a line `{SEPARATOR}`")
     p.add_argument("--weights", type=Path, default=WEIGHTS, metavar="DIR", help="folder with target, drafters and tokenizer (default: the shipped ones)")
     lane_flags(p)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
 from collections import defaultdict
 from pathlib import Path
 
+from engine.arguments import Parser
 from engine.csvio import TableError, publish, read
 
 
@@ -30,7 +30,7 @@ def table(rows: list[dict]) -> list[tuple[int, float]]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    p = argparse.ArgumentParser(prog="python -m engine.sps", description="Write the table a length scheduler needs from a steps CSV.")
+    p = Parser(prog="python -m engine.sps", description="Write the table a length scheduler needs from a steps CSV.")
     p.add_argument("--steps", type=Path, required=True, metavar="F", help="steps_X.csv of a campaign, best of a sweep over batch sizes")
     p.add_argument("--out", type=Path, required=True, metavar="F", help="JSON list of [positions in a step, steps per second]")
     args = p.parse_args(argv)

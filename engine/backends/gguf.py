@@ -6,13 +6,13 @@ Format: the file's own header, https://github.com/ggml-org/ggml/blob/master/docs
 
 from __future__ import annotations
 
-import argparse
 import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from engine.arguments import Parser
 from engine.config import ConfigError
 from engine.csvio import publish
 
@@ -112,7 +112,7 @@ def bos_token_id(path: Path) -> int | None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """0: written; 2: bad input (one line on stderr)."""
-    parser = argparse.ArgumentParser(prog="python -m engine.backends.gguf", description="Write the tokenizer of a GGUF model as tokenizer.json.")
+    parser = Parser(prog="python -m engine.backends.gguf", description="Write the tokenizer of a GGUF model as tokenizer.json.")
     parser.add_argument("model", type=Path, metavar="MODEL.gguf")
     parser.add_argument("out", type=Path, metavar="TOKENIZER.json")
     args = parser.parse_args(argv)

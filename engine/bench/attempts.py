@@ -8,7 +8,6 @@ with the reason. Interleaved passes, least time of each.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -20,6 +19,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from engine.arguments import Parser
 from engine.bench.verify_cost import numbers
 from engine.config import WEIGHTS, ConfigError
 from engine.model.checkpoint import Checkpoint
@@ -185,7 +185,7 @@ def measure(weights: Path = WEIGHTS, rows: Sequence[int] = (1, 4, 8), passes: in
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the rows; exit 2 with one line on bad input."""
-    parser = argparse.ArgumentParser(prog="python -m engine.bench.attempts", description=(__doc__ or "").splitlines()[0])
+    parser = Parser(prog="python -m engine.bench.attempts", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rows", default="1,4,8", metavar="R", help="rows a linear gets, like 1,4,8 (default 1,4,8)")
     parser.add_argument("--passes", type=int, default=15, metavar="N", help="timed passes over all ways, least time kept (default 15)")
     parser.add_argument("--json", action="store_true", help="one JSON object a row and line")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from engine.arguments import Parser
 from engine.backends.base import EngineFailure
 from engine.backends.embedded import EmbeddedBackend
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
@@ -80,7 +81,7 @@ def hostile_requests(count: int, length: int, max_tokens: int, vocabulary: int =
 
 
 def main(argv: list[str] | None = None) -> int:
-    p = argparse.ArgumentParser(prog="python -m engine.bench.boundary", description=__doc__.split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p = Parser(prog="python -m engine.bench.boundary", description=__doc__.split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     p.add_argument("--device-memory", default="256M", metavar="SIZE", help="budget of each boot")
     p.add_argument("--mem-fraction-static", type=float, default=0.8, metavar="F", help="fraction of the boots that are compared, and the lowest one searched")
     p.add_argument("--lane", default="dspark", help="lane of the boots")

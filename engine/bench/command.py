@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from engine import csvio, manifest
+from engine.arguments import Parser
 from engine.bench import campaign as campaigns
 from engine.bench import plans
 from engine.bench.campaign import PRESETS, Campaign
@@ -38,7 +39,7 @@ BAD_INPUT = 2
 
 
 def flags(program: str, description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    parser = Parser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--campaign", required=True, type=Path, metavar="FILE", help="campaign.yaml with a `measure:` section")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
     parser.add_argument(

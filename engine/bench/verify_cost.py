@@ -8,7 +8,6 @@ the wall clock stand the sums of per-operator timers, measured apart: what they 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import statistics
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from engine.arguments import Parser
 from engine.config import FUSED_VERIFY, MODELS, MODES, WEIGHTS, ConfigError, EngineConfig, SamplingParams
 from engine.types import Request, StepRecord
 
@@ -365,7 +365,7 @@ def line(row: CostRow) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the rows; exit 2 with one line on bad input."""
     default = Plan(())
-    parser = argparse.ArgumentParser(prog="python -m engine.bench.verify_cost", description=(__doc__ or "").splitlines()[0])
+    parser = Parser(prog="python -m engine.bench.verify_cost", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", default="trained", metavar="A,B", help=f"of {', '.join(MODELS)} (default trained)")
     parser.add_argument("--modes", default="eager,fused-shared,fused-serial", metavar="A,B", help="of eager, graph, fused-shared, fused-serial")
     parser.add_argument("--widths", default="1-16", metavar="K", help="positions a request, like 1,2,4 or 1-16 (default 1-16)")

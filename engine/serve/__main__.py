@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from engine.arguments import Parser
 from engine.config import MODES, WEIGHTS, ConfigError, EngineConfig
 from engine.draft.flags import lane_flags, lane_settings
 from engine.memory.flags import memory_flags, memory_settings
@@ -17,7 +18,7 @@ NO_SERVER = "engine.serve: starlette and uvicorn are not installed; `pip install
 
 def parser() -> argparse.ArgumentParser:
     default = EngineConfig()
-    p = argparse.ArgumentParser(prog="python -m engine.serve", description="Serve completions over HTTP, on this machine only by default.")
+    p = Parser(prog="python -m engine.serve", description="Serve completions over HTTP, on this machine only by default.")
     p.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1); there is no authentication")
     p.add_argument("--port", type=int, default=30000, metavar="N", help="port to listen on, 0 takes a free one (default 30000)")
     p.add_argument("--served-model-name", default="soundings", metavar="NAME", help="model name that clients may give (default soundings)")

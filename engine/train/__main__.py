@@ -12,8 +12,12 @@ all       data, target, drafters and gate one after the other; --minutes is the 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+from engine.arguments import Parser
 
 HERE = Path(__file__).parent
 STAGES = ("data", "target", "drafters", "redraft", "gate", "export", "all")
@@ -21,35 +25,48 @@ STAGES = ("data", "target", "drafters", "redraft", "gate", "export", "all")
 SHARES = (0.68, 0.04, 0.28)
 
 
+def _number(kind: type, least: float, over: bool = False) -> Callable[[str], float]:
+    """Type of an option that is a finite number from `least` on, or above it."""
+
+    def parse(text: str) -> float:
+        wanted = f"{'a whole' if kind is int else 'a'} number {'above' if over else 'of at least'} {least:g}"
+        try:
+            value = kind(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {wanted}") from None
+        if not math.isfinite(value) or value < least or (over and value == least):
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {wanted}")
+        return value
+
+    return parse
+
+
 def parser() -> argparse.ArgumentParser:
-    command = argparse.ArgumentParser(
-        prog="python -m engine.train", description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    command = Parser(prog="python -m engine.train", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     command.add_argument("stage", choices=STAGES)
-    command.add_argument("--minutes", type=float, default=75.0, help="wall-clock budget")
+    command.add_argument("--minutes", type=_number(float, 0, over=True), default=75.0, metavar="MIN", help="wall-clock budget in minutes (default %(default)g)")
     command.add_argument(
-        "--generate-minutes", type=float, default=4.0,
-        help="stage drafters: time for the target's own rows; 0 keeps the rows of before",
+        "--generate-minutes", type=_number(float, 0), default=4.0, metavar="MIN",
+        help="stage drafters: minutes for the target's own rows; 0 keeps the rows of before (default %(default)g)",
     )
     command.add_argument("--resume", action="store_true", help="go on from the last checkpoint")
-    command.add_argument("--ranks", type=int, default=2, help="training processes, one core each")
+    command.add_argument("--ranks", type=_number(int, 1), default=2, metavar="N", help="training processes, one core each (default %(default)s)")
     command.add_argument(
-        "--rows", type=int, default=600,
-        help="stage redraft: rows of 512 tokens of each half of the cache, own and documents",
+        "--rows", type=_number(int, 1), default=600, metavar="N",
+        help="stage redraft: rows of 512 tokens of each half of the cache, own and documents (default %(default)s)",
     )
     command.add_argument(
         "--again", action="append", default=[], choices=("dspark", "dflash", "confidence"),
         help="stage redraft with --resume: this phase is run although it was finished",
     )
-    command.add_argument("--problems", type=int, default=100, help="held-out problems of the gate")
+    command.add_argument("--problems", type=_number(int, 1), default=100, metavar="N", help="held-out problems of the gate (default %(default)s)")
     command.add_argument(
         "--precision", choices=("auto", "float32", "bfloat16"), default="auto",
-        help="arithmetic of the matrix products; auto measures which is faster here",
+        help="arithmetic of the matrix products; auto measures which is faster here (default auto)",
     )
-    command.add_argument("--work", type=Path, default=HERE / "work", help="tokens, checkpoints")
-    command.add_argument("--weights", type=Path, default=HERE.parent / "weights")
-    command.add_argument("--held-out", type=Path, default=HERE.parent / "heldout")
+    command.add_argument("--work", type=Path, default=HERE / "work", metavar="DIR", help="tokens and checkpoints (default engine/train/work)")
+    command.add_argument("--weights", type=Path, default=HERE.parent / "weights", metavar="DIR", help="exported weights and tokenizer (default engine/weights)")
+    command.add_argument("--held-out", type=Path, default=HERE.parent / "heldout", metavar="DIR", help="held-out text for measuring (default engine/heldout)")
     return command
 
 

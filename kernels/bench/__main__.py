@@ -114,6 +114,21 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
 
 
+def usable(name: str) -> torch.device | None:
+    """The device of that name; None, after a line that says why, where no row can be timed on it."""
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or device.type not in ("cpu", "cuda"):
+        print(f"--device {name}: expected cpu, cuda or cuda:N (ROCm devices are called cuda, too)", file=sys.stderr)
+        return None
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        print(f"--device {name}: torch sees {torch.cuda.device_count() or 'no'} CUDA or ROCm device; use --device cpu", file=sys.stderr)
+        return None
+    return device
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m kernels.bench", description=__doc__)
     parser.add_argument("--size", choices=list(SIZES), default="small", help="problem size (default: small, a smoke test)")
@@ -131,11 +146,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.repeats < 1 or options.threads < 1:
         print("--repeats and --threads must be at least 1", file=sys.stderr)
         return 2
-    if torch.device(options.device).type == "cuda" and not torch.cuda.is_available():
-        print(f"--device {options.device}: torch sees no CUDA or ROCm device; use --device cpu", file=sys.stderr)
+    device = usable(options.device)
+    if device is None:
         return 2
     torch.set_num_threads(options.threads)
-    size, device = SIZES[options.size], torch.device(options.device)
+    size = SIZES[options.size]
     wanted = options.operator or known
     with torch.inference_mode():
         for op in wanted:

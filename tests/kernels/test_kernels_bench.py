@@ -58,6 +58,8 @@ def test_one_json_object_a_line():
         (["--operator", "nothing"], "--operator nothing: no such operator; there are: accept_mixed"),
         (["--repeats", "0"], "--repeats and --threads must be at least 1"),
         (["--device", "cuda"], "--device cuda: torch sees no CUDA or ROCm device; use --device cpu"),
+        (["--device", "fish"], "--device fish: expected cpu, cuda or cuda:N"),
+        (["--device", "meta"], "--device meta: expected cpu, cuda or cuda:N"),
     ],
 )
 def test_bad_flags_are_named(arguments, message, capsys):
