@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from engine import csvio, manifest
-from engine.bench import gate_checks, gate_plan
+from engine.bench import gate_checks, gate_plan, unbooted
 from engine.bench.campaign import Campaign
 from engine.bench.command import Run, flags, guarded, load
 from engine.bench.estimate import minutes
@@ -125,6 +125,8 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         return rescore(args)
     campaign = load(args)
     stage = campaign.stage("gate")
+    if why := unbooted.cannot(campaign, "gate"):
+        return skipped(campaign, args, argv, why)
     winner = searched((args.out, campaign.path.parent), Machine.read().host)
     if args.dry_run:
         dry_run(campaign, stage, winner, args.json)
@@ -149,6 +151,17 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if args.json:
         print(json.dumps({"files": [str(path) for path in files], "gate": found}, ensure_ascii=False))
     return 0 if found["verdict"] == gate_checks.PASS or args.report_only else 1
+
+
+def skipped(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], why: str) -> int:
+    """A gate that the backend cannot do has no verdict, which is no pass."""
+    if args.dry_run:
+        print(f"{PROGRAM}: {why}")
+        return 0
+    files = unbooted.skip(campaign, "gate", argv, args.out, args.log, args.quiet or args.json, why)
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))
+    return 0 if args.report_only else 1
 
 
 def rescore(args: argparse.Namespace) -> int:

@@ -13,18 +13,14 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from importlib.util import find_spec
-from pathlib import Path
 
-from engine import csvio, manifest
-from engine.bench.campaign import Campaign
-from engine.bench.command import command_line, flags, guarded, load, writable
+from engine.bench import unbooted
+from engine.bench.command import flags, guarded, load, writable
 from engine.bench.stages import Kernels
+from engine.bench.unbooted import Begun
 from engine.config import ConfigError
 from engine.csvio import Row
-from engine.fingerprint import fingerprint, short
-from engine.machine import Machine, load_average
 
 PROGRAM = "engine.kernel_facts"
 STAGE = "kernels"
@@ -59,52 +55,22 @@ def collect(stage: Kernels, jobs: int) -> Tables:
     return Tables([asdict(row) for row in rows], predicates, [])
 
 
-def publish(campaign: Campaign, argv: Sequence[str], out: Path, tables: Tables, jobs: int, begun: datetime, load_start: list[float]) -> list[Path]:
-    """Check and write both files, each with its manifest."""
-    hashes = fingerprint()
-    commit, dirty = manifest.git_state()
-    ended = datetime.now().astimezone()
-    common = {
-        "schema": 1,
-        "campaign": campaign.name,
-        "command": command_line(argv),
-        "config": campaign.as_run(STAGE),
-        "preset": campaign.preset,
-        "commit": commit,
-        "dirty": dirty,
-        "code": short(hashes),
-        "fingerprint": hashes,
-        "versions": manifest.versions(),
-        "machine": manifest.machine_section(Machine.read(), None, load_start, load_average(), None, None),
-        "threads": jobs,
-        "seeds": {},
-        "start": manifest.stamp(begun),
-        "end": manifest.stamp(ended),
-        "seconds": round((ended - begun).total_seconds(), 3),
-        "thresholds_sha256": manifest.thresholds_sha256(),
-        "notes": tables.notes,
-    }
-    files: dict[Path, bytes] = {}
-    for kind, rows in (("kernels", tables.kernels), ("predicates", tables.predicates)):
-        content = csvio.render(kind, rows, f"{kind}.csv")
-        files[out / f"{kind}.csv"] = content
-        about = {**common, "file": f"{kind}.csv", "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content)}
-        files[out / f"{kind}.manifest.json"] = manifest.render(about)
-    csvio.publish(files)
-    return list(files)
-
-
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage(STAGE)
     jobs = args.jobs or os.cpu_count() or 1
+    why = unbooted.cannot(campaign, STAGE)
+    if args.dry_run and why:
+        print(f"{PROGRAM}: {why}")
+        return 0
     if args.dry_run:
         print(f"{PROGRAM}, preset {campaign.preset}: operators {', '.join(stage.operators) or 'all'}, no boots, two minutes at the most")
         return 0
     writable(args.out)
-    begun, load_start = datetime.now().astimezone(), load_average()
-    tables = collect(stage, jobs)
-    files = publish(campaign, argv, args.out, tables, jobs, begun, load_start)
+    begun = Begun.now()
+    tables = Tables([], [], [why]) if why else collect(stage, jobs)
+    rows = {"kernels": tables.kernels, "predicates": tables.predicates}
+    files = unbooted.publish(campaign, STAGE, argv, args.out, rows, tables.notes, jobs, begun)
     said = f"{PROGRAM}: {len(tables.kernels)} binaries, {len(tables.predicates)} answers of predicates" + "".join(f"; {note}" for note in tables.notes)
     if args.log:
         args.log.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.bench import cost_sweep, gather, plans
+from engine.backends.base import TRACE
+from engine.bench import cost_sweep, gather, plans, unbooted
 from engine.bench.campaign import Campaign
 from engine.bench.cells import Block
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of, writable
@@ -56,9 +57,12 @@ def publish(run: Run, section: dict, args: argparse.Namespace, instead: dict | N
     """The files of a sweep whose blocks are all there."""
     resolved(run, section)
     tables = tables_of(run.session, f"sweep_{args.sweep}", args.sweep)
+    extra = {f"sweep_{args.sweep}.csv": {"detectable": section}}
     if args.sweep == "window":
         tables["trace.csv"] = ("trace", run.session.rows.trace)
-    files = run.publish(args.out, tables, {f"sweep_{args.sweep}.csv": {"detectable": section}}, instead)
+        if TRACE not in run.session.capabilities:
+            extra["trace.csv"] = {"notes": [f"skipped: backend {run.campaign.backend} cannot do trace: it does not hand out the rounds of a request"]}
+    files = run.publish(args.out, tables, extra, instead)
     closing(run, files, args.json)
 
 
@@ -102,6 +106,8 @@ def resolved(run: Run, section: dict) -> None:
 def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str]) -> int:
     """The one sweep without requests: forwards of the target and parts of a step, timed in one process."""
     stage = campaign.stage("verify_cost")
+    if why := unbooted.cannot(campaign, "verify_cost"):
+        return skipped(campaign, args, argv, why)
     if args.dry_run:
         variants = len(stage.models) * len(stage.modes)
         cells = variants * len(stage.widths) * len(stage.batches)
@@ -117,6 +123,17 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
         rows = cost_sweep.measure(run.session, stage)
         files = run.publish(args.out, {"sweep_verify_cost.csv": ("verify_cost", rows)}, {})
         closing(run, files, args.json)
+    return 0
+
+
+def skipped(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], why: str) -> int:
+    """The file of verify_cost of a server: no row, and the reason."""
+    if args.dry_run:
+        print(f"{PROGRAM} --sweep verify_cost: {why}")
+        return 0
+    files = unbooted.skip(campaign, "verify_cost", argv, args.out, args.log, args.quiet or args.json, why)
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))
     return 0
 
 

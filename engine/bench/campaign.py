@@ -111,9 +111,8 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
         server = served(path, document["backend"], measure, settings)
         stages = {name: drafts_in(stage, measure["server"].get("drafts")) for name, stage in stages.items()}
     for name, stage in stages.items():
-        kind = backends.backend(document["backend"])
-        cross_check(path, name, stage, kind)
-        flags = getattr(kind, "flags", None)
+        cross_check(path, name, stage)
+        flags = getattr(backends.backend(document["backend"]), "flags", None)
         check_settings(path, name, stage, engine, flags)
         if flags is None:
             check_memory(path, name, stage, engine)
@@ -223,11 +222,9 @@ def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> Non
             )
 
 
-def cross_check(path: Path, name: str, stage: Stage, backend: object) -> None:
+def cross_check(path: Path, name: str, stage: Stage) -> None:
     """Rules over two keys, which a schema cannot say."""
     where = f"{path}: measure.stages.{name}"
-    if isinstance(stage, Gate | Kernels | VerifyCost) and hasattr(backend, "flags"):
-        raise ConfigError(f"{where}: this stage looks inside the embedded engine; a server has no such stage, so leave it out")
     if isinstance(stage, Concurrency | Batch) and max(stage.levels) > stage.num_prompts:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:

@@ -11,11 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine import csvio, sweep
+from engine import csvio, gate, kernel_facts, search, sweep
 from engine.backends import device_memory
 from engine.bench import campaign as campaigns
 from engine.bench import command, plans
 from engine.bench.journal import digest
+from workflow.derive import load
+from workflow.derive.evaluate import Derivation
+from workflow.plan import STAGES, Stage
 
 FAKE = str(Path(__file__).with_name("fake_server.py"))
 WINDOW = {
@@ -43,7 +46,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
     monkeypatch.setattr(plans, "framed", lambda blocks: blocks)
 
-    def run(fault: str = "none", stage: dict = WINDOW) -> tuple[int, dict[str, dict]]:
+    def campaign(fault: str, stages: dict, preset: str) -> Path:
         section = {
             "tokenizer": "engine/weights/tokenizer.json",
             "bos_token_id": 1,
@@ -52,13 +55,18 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             "weights_revision": "r1",
             "image_digest": "sha256:1",
         }
-        about = {"preset": "quick", "threads": 1, "seed": 5, "engine": {"radix_cache": False}, "server": section, "stages": {"window": stage}}
-        path, out = tmp_path / "campaign.yaml", tmp_path / "out"
+        about = {"preset": preset, "threads": 1, "seed": 5, "engine": {"radix_cache": False}, "server": section, "stages": stages}
+        path = tmp_path / "campaign.yaml"
         path.write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "measure": about}), "utf8")
+        return path
+
+    def run(fault: str = "none", stage: dict = WINDOW) -> tuple[int, dict[str, dict]]:
+        path, out = campaign(fault, {"window": stage}, "quick"), tmp_path / "out"
         code = sweep.main(["--sweep", "window", "--campaign", str(path), "--out", str(out), "--quiet"])
         points = csvio.read("points", out / "sweep_window.csv") if (out / "sweep_window.csv").exists() else []
         return code, {row["label"]: row for row in points}
 
+    run.campaign = campaign
     return run
 
 
@@ -103,3 +111,55 @@ def test_another_server_is_another_measurement(tmp_path: Path) -> None:
     other.append({"tokenizer": str(another)})
     assert len({identity(), *(identity(**one) for one in other)}) == 1 + len(other)
     assert identity(silence_s=9.0, first_boot_s=9.0) == identity()
+
+
+INSIDE = {"verify_cost": (sweep, "--sweep", "verify_cost"), "gate": (gate, "--report-only"), "kernels": (kernel_facts,)}
+
+
+@pytest.mark.parametrize("backend", ["sglang", "openai"])
+def test_a_stage_inside_the_engine_is_skipped_with_the_reason(backend: str, tmp_path: Path) -> None:
+    """Files as the page reads them, no row, and the reason where a file without rows gives it; no server is booted for it."""
+    section = {"tokenizer": "engine/weights/tokenizer.json", "bos_token_id": 1}
+    section |= {"url": "http://127.0.0.1:9", "model": "m"} if backend == "openai" else {"command": ["false"]}
+    stages = {name: None for name in INSIDE}
+    path, out = tmp_path / "campaign.yaml", tmp_path / "out"
+    about = {"preset": "smoke", "threads": 1, "seed": 5, "server": section, "stages": stages}
+    path.write_text(yaml.safe_dump({"name": "foreign", "backend": backend, "measure": about}), "utf8")
+    for program, *more in INSIDE.values():
+        assert program.main([*more, "--campaign", str(path), "--out", str(out), "--quiet"]) == 0
+    (out / "campaign.yaml").write_text(yaml.safe_dump({"name": "foreign", "backend": backend, "title": {"en": "f", "zh": "f"}}), "utf8")
+    read = load.load(out)
+    assert {stage.name: sorted(set(stage.csvs) & set(read.tables)) for stage in STAGES if stage.name in INSIDE} == {
+        stage.name: sorted(stage.csvs) for stage in STAGES if stage.name in INSIDE
+    }
+    for file, table in read.tables.items():
+        (why,) = read.manifests[file]["notes"]
+        assert len(table) == 0 and why.startswith(f"skipped: backend {backend} cannot do ")
+    derivation = Derivation(read)
+    assert {name: derivation.claim(f"skipped.{name}").verdict for name in (*INSIDE, "trace")} == {**dict.fromkeys(INSIDE, "holds"), "trace": "missing"}
+
+
+def test_a_gate_that_was_not_held_has_not_passed(measure, tmp_path: Path) -> None:
+    path = measure.campaign("none", {"gate": None}, "smoke")
+    assert gate.main(["--campaign", str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 1
+
+
+def run_stage(stage: Stage, path: Path, out: Path) -> int:
+    """A stage by the words that its rule runs."""
+    program, *more = stage.command.split()
+    main = {"engine.search": search, "engine.sweep": sweep, "engine.gate": gate, "engine.kernel_facts": kernel_facts}[program].main
+    return main([*more, "--campaign", str(path), "--out", str(out), "--quiet"])
+
+
+@pytest.mark.slow
+def test_one_file_with_every_stage_runs_to_its_end(measure, tmp_path: Path) -> None:
+    """Nothing of a campaign has to be left out for a server: each stage ends well and leaves the files that the page is built from."""
+    path = measure.campaign("none", {stage.name: None for stage in STAGES}, "smoke")
+    assert {stage.name: run_stage(stage, path, tmp_path / "out") for stage in STAGES} == {stage.name: 0 for stage in STAGES}
+    (tmp_path / "out" / "campaign.yaml").write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "title": {"en": "f", "zh": "f"}}), "utf8")
+    derivation = Derivation(load.load(tmp_path / "out"))
+    for stage in STAGES:
+        assert {*stage.csvs} <= set(derivation.campaign.tables)
+        key = f"skipped.{stage.name}" if stage.name in INSIDE else "measured.search.confirm" if stage.name == "search" else f"measured.{stage.name}"
+        assert derivation.claim(key).verdict == "holds", key
+    assert derivation.claim("skipped.trace").verdict == "holds"

@@ -1,0 +1,95 @@
+"""Files of a stage that boots nothing: one that a server cannot do, and one that only compiles.
+
+A file without rows says in its manifest's `notes` why it has none; the page reads the reason there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from engine import csvio, manifest
+from engine.bench.campaign import Campaign
+from engine.bench.command import command_line, writable
+from engine.bench.progress import Progress
+from engine.csvio import Row
+from engine.fingerprint import fingerprint, short
+from engine.machine import Machine, load_average
+
+INSIDE = {
+    "verify_cost": "it times forwards inside the embedded engine, and a server hands out none",
+    "gate": "its controls break the embedded engine on purpose and read log probabilities, and a server lets neither be done",
+    "kernels": "it compiles the kernels of the embedded engine, and a server brings its own",
+}
+"""Stage that looks inside the embedded engine -> why a server cannot do it."""
+FILES = {
+    "verify_cost": {"sweep_verify_cost.csv": "verify_cost"},
+    "gate": {"gate.csv": "gate"},
+    "kernels": {"kernels.csv": "kernels", "predicates.csv": "predicates"},
+}
+"""Stage -> its files and the kind of each."""
+
+
+def cannot(campaign: Campaign, stage: str) -> str | None:
+    """Why a campaign's backend cannot do a stage; None where it can."""
+    return None if campaign.server is None else f"skipped: backend {campaign.backend} cannot do {stage}: {INSIDE[stage]}"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """When a command began, and how busy its machine was."""
+
+    at: datetime
+    load_start: list[float]
+
+    @classmethod
+    def now(cls) -> Begun:
+        return cls(datetime.now().astimezone(), load_average())
+
+
+def publish(
+    campaign: Campaign, stage: str, argv: Sequence[str], out: Path, rows: Mapping[str, Sequence[Row]], notes: Sequence[str], threads: int, begun: Begun
+) -> list[Path]:
+    """Check and write the stage's files, each with its manifest. `rows`: kind -> its rows."""
+    hashes = fingerprint()
+    commit, dirty = manifest.git_state()
+    ended = datetime.now().astimezone()
+    common = {
+        "schema": 1,
+        "campaign": campaign.name,
+        "command": command_line(argv),
+        "config": campaign.as_run(stage),
+        "preset": campaign.preset,
+        "commit": commit,
+        "dirty": dirty,
+        "code": short(hashes),
+        "fingerprint": hashes,
+        "versions": manifest.versions(),
+        "machine": manifest.machine_section(Machine.read(), None, begun.load_start, load_average(), None, None),
+        "threads": threads,
+        "seeds": {},
+        "start": manifest.stamp(begun.at),
+        "end": manifest.stamp(ended),
+        "seconds": round((ended - begun.at).total_seconds(), 3),
+        "thresholds_sha256": manifest.thresholds_sha256(),
+        "notes": list(notes),
+    }
+    files: dict[Path, bytes] = {}
+    for name, kind in FILES[stage].items():
+        content = csvio.render(kind, rows.get(kind, ()), name)
+        files[out / name] = content
+        about = {**common, "file": name, "kind": kind, "rows": len(rows.get(kind, ())), "sha256": manifest.sha256(content)}
+        files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
+    csvio.publish(files)
+    return list(files)
+
+
+def skip(campaign: Campaign, stage: str, argv: Sequence[str], out: Path, log: Path | None, quiet: bool, why: str) -> list[Path]:
+    """The files of a stage that is not done, with the reason in every manifest."""
+    writable(out)
+    begun = Begun.now()
+    with Progress(f"{stage} of campaign {campaign.name}", 0.0, log, quiet) as progress:
+        progress.say(f"{stage}: {why}")
+    return publish(campaign, stage, argv, out, {}, [why], campaign.threads, begun)
