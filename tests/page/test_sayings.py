@@ -9,6 +9,8 @@ import pytest
 
 from tests.derive.test_reefs import CASES
 from workflow.derive import reefs
+from workflow.derive.evaluate import Derivation
+from workflow.derive.load import Campaign
 from workflow.page.sayings import Sayings
 from workflow.page.strings import Strings
 
@@ -90,6 +92,15 @@ def test_why_something_is_missing_is_said_in_chinese():
     found = {text for file in (CAMPAIGNS.parent / "derive").rglob("*.py") for text in reasons_in(file)}
     assert len(found) > 90
     assert sorted(text for text in found if not re.search(r"[一-鿿]", sayings.say(text, "zh"))) == [], "templates/strings/reasons.yaml"
+
+
+def test_what_a_claim_says_is_said_in_chinese(tmp_path):
+    strings, claims = Strings.load().section("statements"), Derivation(Campaign("nothing", tmp_path, {}, {}, {}), resamples=0).claim_definitions
+    wanted = {definition.formula for definition, *_ in claims.values()} | {definition.kind for definition, *_ in claims.values()}
+    assert sorted(text for text in wanted if not re.search(r"[一-鿿]", strings.get(text, {}).get("zh", ""))) == [], "templates/strings/statements.yaml"
+    assert [text for text, said in strings.items() if said["en"] != text] == []
+    assert set(strings) - wanted == {"[{kind}] {statement}"}, "no claim says that"
+    assert Sayings(strings).say("[count] No compiled kernel keeps registers in memory, on any target.", "zh").startswith("[计数] 在任何目标上")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from workflow.page.document import inline, plain
 from workflow.page.parallel import Twins
 from workflow.page.provenance import Run
 from workflow.page.routes import AUDITED, LANG, LANGUAGES, Routes, relative
+from workflow.page.sayings import Sayings
 from workflow.page.speaking import lacking
 from workflow.page.splice import Context, reason_element
 from workflow.page.strings import Strings
@@ -73,6 +74,12 @@ class PageView:
     def reason(self, text: str) -> Markup:
         """Why a fact is missing or a claim undecided."""
         return Markup(reason_element(text, self.context))
+
+    def statement(self, text: str) -> Markup:
+        """What a claim says, with its kind; in English, and marked so, where the language has no words for it."""
+        said = Sayings(self.strings.section("statements")).say(text, self.language)
+        lang = ' lang="en"' if said == text else ""
+        return Markup(f'<code class="prose"{lang}>{escape(said, quote=False)}</code>')
 
     title = "ui.title"
     description = "ui.description"
