@@ -25,7 +25,7 @@ HALF_RIGHT = [
 OTHERS = [("dflash", 1, {}), ("dflash", 4, {}), ("lookup", 1, {}), ("lookup", 5, {}), ("mtp", 1, {"draft_prompt_kv": False})]
 
 TRAINED = [
-    ("dspark", 1, {}), ("dspark", 3, {}), ("dspark", 7, {}), ("dspark", 3, {"markov_head_type": "gated"}),
+    *(("dspark", gamma, {}) for gamma in range(1, 8)), ("dspark", 3, {"markov_head_type": "gated"}),
     ("dspark", 3, {"markov_head_type": "rnn"}), ("dspark", 5, {"verify_mode": "compact", "sps_table": RAGGED}),
     ("dflash", 3, {}), ("mtp", 1, {}), ("mtp", 1, {"draft_prompt_kv": False}), ("lookup", 4, {}),
 ]
