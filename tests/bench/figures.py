@@ -171,10 +171,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--measured", type=Path, metavar="DIR", help="folder with sweep_window.csv and its manifest; measures afresh when absent"
     )
-    parser.add_argument("--campaign", type=Path, default=CAMPAIGN)
-    parser.add_argument("--preset", choices=("quick", "smoke"), default="quick")
+    parser.add_argument("--campaign", type=Path, default=CAMPAIGN, metavar="FILE", help="campaign.yaml that is measured without --measured (default: that of `local`)")
+    parser.add_argument("--preset", choices=("quick", "smoke"), default="quick", help="sizes of that measurement (default: %(default)s)")
     args = parser.parse_args(argv)
     if args.measured:
+        absent = [name for name in ("sweep_window.csv", "sweep_window.manifest.json") if not (args.measured / name).is_file()]
+        if absent:
+            print(f"figures: --measured {args.measured}: no {absent[0]}; expected what `engine.sweep --sweep window` wrote", file=sys.stderr)
+            return 2
         return report(args.measured)
     with tempfile.TemporaryDirectory() as folder:
         code = sweep.main(["--sweep", "window", "--campaign", str(args.campaign), "--preset", args.preset, "--out", folder])

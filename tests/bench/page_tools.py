@@ -200,14 +200,32 @@ def publish(rows: list[dict], out: Path, begun: datetime, command: list[str], cp
     validate_manifest(out / f"{NAME}.manifest.json", out / f"{NAME}.csv")
 
 
-def main() -> int:
+def fault(options: argparse.Namespace) -> str | None:
+    """What cannot be built or compared as it was asked for, as one line."""
+    for name in ("campaign.yaml", CSV):
+        if not (options.campaign / name).is_file():
+            return f"--campaign {options.campaign}: no {name}; expected a measured campaign, as workflow/campaigns/xeon-2core"
+    if options.repeats < 1:
+        return f"--repeats {options.repeats}: expected at least 1"
+    if options.mystmd and not options.myst_python:
+        return "--mystmd: needs --myst-python beside it, whose Jupyter runs the notebook"
+    for flag, program in (("--myst-python", options.myst_python), ("--mystmd", options.mystmd)):
+        if program and not os.access(program, os.X_OK):
+            return f"{flag} {program}: no such program"
+    return None
+
+
+def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.page_tools", description=__doc__.splitlines()[0])
     parser.add_argument("--campaign", type=Path, required=True, help="archived campaign whose page is built")
     parser.add_argument("--myst-python", type=Path, help="interpreter of an environment with myst-nb and jupyter-server")
     parser.add_argument("--mystmd", type=Path, help="program of mystmd")
     parser.add_argument("--repeats", type=int, default=3, help="builds of each kind by each tool (default: %(default)s)")
     parser.add_argument("--out", type=Path, help="folder for pages.csv and its manifest (default: print only)")
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
+    if why := fault(options):
+        print(f"page_tools: {why}", file=sys.stderr)
+        return 2
     begun, campaign = datetime.now().astimezone(), options.campaign.resolve()
     cpu = next((line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text("utf8").splitlines() if line.startswith("model name")), "?")
     with tempfile.TemporaryDirectory(prefix="soundings-pages-") as folder:
@@ -226,7 +244,9 @@ def main() -> int:
                 tools.append(mystmd(options.mystmd.absolute(), *given))
         rows = measure(tools, options.repeats, scratch)
     if options.out:
-        publish(rows, options.out, begun, ["python -m tests.bench.page_tools", "--campaign", str(options.campaign), "--repeats", str(options.repeats)], cpu)
+        # programs as the head of this file calls them: where they lie on a machine says nothing
+        others = [word for flag, word in (("myst_python", "--myst-python MYST/bin/python"), ("mystmd", "--mystmd NPM/node_modules/.bin/myst")) if getattr(options, flag)]
+        publish(rows, options.out, begun, ["python -m tests.bench.page_tools", "--campaign", str(options.campaign), *others, "--repeats", str(options.repeats)], cpu)
     return 0
 
 

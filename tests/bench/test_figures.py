@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.bench.bandwidth import best_read_gb_s
-from tests.bench.figures import figures
+from tests.bench.figures import figures, main
 
 
 def cell(label: str, content: str, tokens: int, rounds: int | None, steps: int, draft: float, verify: float, tpot: float) -> dict:
@@ -42,3 +42,9 @@ def test_pools_are_sums_over_sums() -> None:
 
 def test_a_reading_is_of_a_plausible_size() -> None:
     assert 0.1 < best_read_gb_s(1 << 24, 2) < 2000
+
+
+def test_a_folder_without_the_sweep_is_one_line(tmp_path, capsys) -> None:
+    assert main(["--measured", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert f"--measured {tmp_path}: no sweep_window.csv" in said and said.count("\n") == 1

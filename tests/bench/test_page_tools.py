@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.page_content import KEY, expected, write_notebook
-from tests.bench.page_tools import FACTOR, NAME, Tool, edit, measure, publish, sentence
+from tests.bench.page_tools import FACTOR, NAME, Tool, edit, main, measure, publish, sentence
 from tests.data.partial import only
 from tests.data.synthetic import Plan, write_campaign
 from workflow.derive import load
@@ -85,6 +85,22 @@ def test_our_rows_are_edited_with_their_manifest(campaign, tmp_path):
     content = (folder / "sweep_concurrency.csv").read_bytes()
     assert json.loads((folder / "sweep_concurrency.manifest.json").read_text())["sha256"] == hashlib.sha256(content).hexdigest()
     assert expected(folder / "sweep_concurrency.csv") == pytest.approx(expected(campaign / "sweep_concurrency.csv") / FACTOR)
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--campaign", "no-such-folder"], "--campaign no-such-folder: no campaign.yaml"),
+        (["--repeats", "0"], "--repeats 0: expected at least 1"),
+        (["--mystmd", sys.executable], "--mystmd: needs --myst-python"),
+        (["--myst-python", "no-such-python"], "--myst-python no-such-python: no such program"),
+    ],
+)
+def test_what_cannot_be_built_is_one_line(campaign, flags, says, capsys):
+    (campaign / "campaign.yaml").touch()
+    assert main(["--campaign", str(campaign), *flags]) == 2
+    said = capsys.readouterr().err
+    assert says in said and said.count("\n") == 1
 
 
 def test_what_was_measured_stands_here():
