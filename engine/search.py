@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from engine.bench import plans, plans_search, search_parts
+from engine.bench import detectable, plans, plans_search, search_parts
 from engine.bench.cells import Arm, Block
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of
 from engine.bench.compare import Comparison, Spread, compare, detectable_ratio
@@ -143,12 +143,6 @@ def boots_of(stage: Search) -> dict[str, int]:
     return {"window": stage.window_repeats, **parts, "confirm": stage.confirm_pairs}
 
 
-def worst_detectable(comparisons: Sequence[dict]) -> float | None:
-    """Ratio that every comparison of a stage could resolve; None where one of them knew no spread."""
-    found = [one["minimum_detectable"] for one in comparisons]
-    return max(found) if found and None not in found else None
-
-
 @dataclass
 class Searching:
     """One search while it runs: what it has decided so far."""
@@ -170,6 +164,10 @@ class Searching:
     @property
     def points(self) -> list[Row]:
         return self.session.rows.points
+
+    def aa_of(self, name: str) -> list[float]:
+        """Log ratios of the A/A pairs in the quantity that a stage compares."""
+        return detectable.aa_logs(self.points, detectable.compared(name))
 
     def wants(self, name: str) -> bool:
         """Whether a stage is still to run; one that the clock has overtaken is said to be left out."""
@@ -194,11 +192,10 @@ class Searching:
         if floor:
             self.session.tolerate(floor)
             say(f"cells are repeated when the machine's probe moves by more than {100 * self.session.tolerance:.1f} %")
-        own = Spread.pooled([self.aa])
-        planned_ratio = {name: detectable_ratio(own, n) for name, n in boots_of(self.stage).items() if name in self.kept}
-        self.section["planned_detectable"] = {name: value for name, value in planned_ratio.items() if value is not None}
-        for name, value in self.section["planned_detectable"].items():
-            say(f"{name}: differences below {100 * (value - 1):.1f} % cannot be resolved with what is planned")
+        before = detectable.planned(self.points, {name: n for name, n in boots_of(self.stage).items() if name in self.kept})
+        self.section["planned_detectable"] = before
+        for name, value in before.items():
+            say(detectable.planned_line(name, value))
         alarm = false_alarms(self.aa, (self.stage.window_repeats, self.stage.confirm_pairs))
         if alarm:
             self.section["false_alarm"] = alarm.as_dict()
@@ -217,11 +214,11 @@ class Searching:
             self.section["factorial"] = search_parts.factorial(self.points, stage.factorial)
         if self.wants("knobs"):
             session.run(plans_search.knobs(stage.knobs, stage))
-            self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa)
+            self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa_of("knobs"))
             self.tell("knobs", lambda one: f"{one['label']}: {one['ratio']:.3f}: {one['verdict']} ({one['why']})")
         if self.wants("cache"):
             session.run(plans_search.cache(stage.cache))
-            self.section["cache"] = search_parts.cache(self.points, stage.cache, self.aa)
+            self.section["cache"] = search_parts.cache(self.points, stage.cache, self.aa_of("cache"))
             self.tell("cache", lambda one: f"{one['label']} on {one['dataset']}: {one['ratio']:.3f} of the throughput without it: {one['verdict']}")
 
     def tell(self, name: str, line: Callable[[dict], str]) -> None:
@@ -265,10 +262,11 @@ class Searching:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
         family = [*self.verdicts, *([fresh] if fresh else [])]
         achieved = {"window": detectable_ratio(self.spread, self.stage.window_repeats), "confirm": fresh and fresh.comparison.minimum_detectable}
-        achieved |= {name: worst_detectable(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
+        achieved |= {name: detectable.worst(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
         achieved = {name: value for name, value in achieved.items() if value is not None}
+        before = self.section.get("planned_detectable", {})
         for name, value in achieved.items():
-            self.progress.say(f"{name}: differences from {100 * (value - 1):.1f} % could be resolved")
+            self.progress.say(detectable.achieved_line(name, value, before.get(name)))
         tested = [verdict for verdict in family if verdict.comparison.p is not None]
         adjusted = dict(zip(map(id, tested), holm([verdict.comparison.p for verdict in tested]), strict=True))
 
@@ -284,6 +282,7 @@ class Searching:
             "candidates": [told(verdict) for verdict in self.verdicts],
             "confirm": told(fresh, "fresh boots and prompts") if fresh else None,
             "achieved_detectable": achieved,
+            "detectable_metric": {name: detectable.compared(name) for name in sorted({*before, *achieved})},
             "probe_tolerance": self.session.tolerance,
             "not_measured": [*dropped, *self.skipped],
             "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(rejected)),

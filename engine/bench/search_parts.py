@@ -12,12 +12,11 @@ from engine.bench.ceiling import Outcome
 from engine.bench.ceiling import search as search_ceiling
 from engine.bench.cells import Arm
 from engine.bench.compare import Spread, compare
+from engine.bench.detectable import RATE
 from engine.bench.session import Session
 from engine.bench.stages import Cache, Factorial, Heads, Knobs, Lanes, Memory, Search
 from engine.bench.verdicts import TIME, against_base, finished, geometric, pair_values
 from engine.csvio import Row
-
-RATE = "output_throughput"
 
 
 def memory(session: Session, stage: Memory, search: Search) -> dict:
@@ -53,8 +52,13 @@ def rates(pairs: dict) -> list[float]:
     return [math.log(b / a) for _, _, a, b in pairs.values()]
 
 
+def known_mean(values: Sequence[float | None]) -> float | None:
+    """The mean of values that are all known; None where one is not."""
+    return None if None in values or not values else fmean(values)
+
+
 def cache(points: Sequence[Row], stage: Cache, aa: Sequence[float]) -> list[dict]:
-    """Prefix cache on against off, throughput, by workload."""
+    """Prefix cache on against off, throughput, by workload. `aa`: log ratios of throughput, base against base."""
     found = []
     labels = sorted({row["label"] for row in finished(points, "cache")} - {"radix-off"})
     for dataset in ("random-ids", "shared-prefix"):
@@ -71,7 +75,7 @@ def cache(points: Sequence[Row], stage: Cache, aa: Sequence[float]) -> list[dict
                     "label": label,
                     "dataset": dataset,
                     **comparison.as_dict(),
-                    "cache_hit_rate": fmean(row.get("cache_hit_rate") or 0.0 for row in own),
+                    "cache_hit_rate": known_mean([row.get("cache_hit_rate") for row in own]),
                     "running_on": caps.get(label),
                     "running_off": caps.get("radix-off"),
                 }
@@ -80,7 +84,7 @@ def cache(points: Sequence[Row], stage: Cache, aa: Sequence[float]) -> list[dict
 
 
 def knobs(points: Sequence[Row], stage: Knobs, aa: Sequence[float]) -> list[dict]:
-    """Every knob against the base beside it, in throughput; and whether it could have done anything."""
+    """Every knob against the base beside it, in throughput; and whether it could have done anything. `aa`: as for the cache."""
     bases = ("base", "base@bind")
     logs = {label: [-value for value in values] for label, values in against_base(points, RATE, "knobs", bases).items()}
     spread = Spread.pooled([aa, *logs.values()])

@@ -49,6 +49,9 @@ def test_the_cache_bet_is_measured_on_both_workloads_in_one_boot() -> None:
         }
 
 
+CALM = {"retracted": 0, "blocked_by_new_token_reserve": 0}
+
+
 def row(**values: object) -> dict:
     base = {"status": "ok", "stage": "knobs", "max_concurrency": 4, "total_input_tokens": 400, "completed": 4, "concurrency": 3.9}
     return {**base, **values}
@@ -61,8 +64,10 @@ def row(**values: object) -> dict:
         ("chunked_prefill_size", {"chunked_prefill_size": 2048}, {"chunked_prefill_size": 64}, True),
         ("cuda_graph_max_bs", {"mode": "eager"}, {"mode": "eager", "cuda_graph_max_bs": 2}, False),
         ("cuda_graph_max_bs", {"mode": "graph"}, {"mode": "graph", "cuda_graph_max_bs": 2}, True),
-        ("schedule_conservativeness", {"retracted": 0}, {"retracted": 0}, False),
-        ("schedule_conservativeness", {"retracted": 0}, {"retracted": 3}, True),
+        ("schedule_conservativeness", CALM, CALM, False),
+        ("schedule_conservativeness", CALM, {**CALM, "retracted": 3}, True),
+        ("max_running_requests", {"blocked_by_cap": 0}, {"blocked_by_cap": 0}, False),
+        ("max_running_requests", {"blocked_by_cap": 0}, {"blocked_by_cap": 2}, True),
         ("radix_cache", {}, {"cache_hit_rate": 0.0}, False),
         ("radix_cache", {}, {"cache_hit_rate": 0.6}, True),
         ("page_size", {}, {}, None),
@@ -70,6 +75,26 @@ def row(**values: object) -> dict:
 )
 def test_whether_a_knob_could_have_done_anything(knob: str, base: dict, changed: dict, bind: bool | None) -> None:
     assert could_bind(knob, row(**base), row(**changed))[0] is bind
+
+
+@pytest.mark.parametrize("knob", ["chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "max_running_requests"])
+def test_what_the_rows_of_a_server_do_not_count_makes_no_knob_inert(knob: str) -> None:
+    """A server that says nothing of its queue, cache or graphs: nobody can say that the knob had nothing to do."""
+    bind, why = could_bind(knob, row(), row())
+    assert bind is None and why
+
+
+def test_a_hit_rate_that_nobody_counted_is_unknown() -> None:
+    def cell(label: str, boot: int, rate: float | None) -> dict:
+        return row(stage="cache", dataset="shared-prefix", label=label, boot=boot, output_throughput=100.0 + boot, cache_hit_rate=rate)
+
+    def told(*rates: float | None) -> float | None:
+        points = [cell(label, boot, rate) for boot, rate in enumerate(rates) for label in ("radix-off", "radix-on")]
+        (found,) = search_parts.cache(points, Cache(), [])
+        return found["cache_hit_rate"]
+
+    assert told(0.5, 0.7) == pytest.approx(0.6) and told(0.0, 0.0) == 0.0
+    assert told(None, None) is None and told(0.5, None) is None
 
 
 def test_interaction_is_zero_where_the_knobs_do_not_meet() -> None:
@@ -140,6 +165,7 @@ def test_all_stages_run_and_are_decided(campaign, tmp_path: Path) -> None:
     assert about["false_alarm"]["comparisons"] > 0 and about["not_measured"] == []
     assert set(about["planned_detectable"]) == {"window", "confirm", "cache", "knobs", "factorial", "heads", "lanes", "curve"}
     assert {"window", "confirm", "cache", "knobs"} <= set(about["achieved_detectable"])
+    assert about["detectable_metric"]["cache"] == "output_throughput" and about["detectable_metric"]["window"] == "mean_tpot_ms"
     assert about["planned_detectable"]["curve"] > about["planned_detectable"]["cache"], "one boot resolves less than two"
     assert all(candidate["p_holm"] >= candidate["p"] for candidate in about["candidates"])
     assert about["ledger"]["grid_s"] > about["ledger"]["bench_s"] > 0
