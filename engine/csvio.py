@@ -51,8 +51,8 @@ class Column:
             if self.pattern and not self.pattern.search(value):
                 return f"{value!r} does not match {self.rule['pattern']}"
             return "must not be empty" if len(value) < self.rule.get("minLength", 0) else None
-        if isinstance(value, bool) or not self.types & {"integer", "number"}:
-            return f"{value!r} is not text"
+        if isinstance(value, bool) or not isinstance(value, int | float) or not self.types & {"integer", "number"}:
+            return f"{value!r} is not {'text' if 'string' in self.types else f'a {self.number_name}'}"
         if not math.isfinite(value):
             return f"{value} is not finite"
         if "number" not in self.types and value != int(value):

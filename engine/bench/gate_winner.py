@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.bench.cells import Arm
+from engine.config import LANES
 
 FILE = "search.manifest.json"
 
@@ -48,16 +49,26 @@ def searched(folders: Sequence[Path | None], host: str) -> Winner | None:
             about = json.loads((folder / FILE).read_text("utf8"))
         except (OSError, ValueError):
             continue
-        if about.get("machine", {}).get("host") == host and (found := of_manifest(about)):
+        if mapping(mapping(about).get("machine")).get("host") == host and (found := of_manifest(about)):
             return found
     return None
 
 
+def mapping(value: object) -> dict:
+    """The value where it is an object of JSON, else an empty one: what is not there and what is of another kind are both no search."""
+    return value if isinstance(value, dict) else {}
+
+
 def of_manifest(about: dict) -> Winner | None:
-    """From the `search` section of a manifest."""
-    search = about.get("search") or {}
-    one = next((one for one in search.get("candidates", ()) if one["label"] == search.get("winner")), None)
-    if one is None:
+    """From the `search` section of a manifest; None where it names no winner that could be booted."""
+    search = mapping(about.get("search"))
+    candidates = search.get("candidates")
+    named = [one for one in candidates if mapping(one).get("label") == search.get("winner")] if isinstance(candidates, list) else []
+    if not named:
         return None
-    confirmed = (search.get("confirm") or {}).get("verdict")
-    return Winner(one["label"], one["lane"], one["block_size"], confirmed, about.get("code", ""))
+    one, confirmed, code = mapping(named[0]), mapping(search.get("confirm")).get("verdict"), about.get("code")
+    label, lane, size = (one.get(name) for name in ("label", "lane", "block_size"))
+    whole = isinstance(size, int) and not isinstance(size, bool) and size >= 1
+    if not isinstance(label, str) or lane not in LANES or not (size is None and lane == "plain" or whole):
+        return None
+    return Winner(label, lane, size, confirmed if isinstance(confirmed, str) else None, code if isinstance(code, str) else "")

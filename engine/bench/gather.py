@@ -18,6 +18,7 @@ from engine.bench.cells import Block
 from engine.bench.command import Run, rounded
 from engine.bench.journal import Journal, Record, digest, whole_lines
 from engine.bench.part import Part
+from engine.bench.part_check import SAID, check
 from engine.bench.progress import Progress
 from engine.bench.session import Session
 from engine.bench.subject import Subject
@@ -27,9 +28,6 @@ from engine.machine import Machine, node
 SUFFIX = ".part.jsonl"
 SAME = {"stage": "stage", "preset": "preset", "campaign": "settings", "weights": "weights", "code": "code", "threads": "threads", "of": "number of parts"}
 """Key of a part's head that all parts share -> what it is."""
-
-SAID = ("preset", "code", "fingerprint", "weights", "threads", "machine", "start", "end", "command", "versions")
-"""Keys of a part's head that are those of the manifest which its job would have written."""
 
 
 def file_name(stage: str, part: Part) -> str:
@@ -81,7 +79,7 @@ class Measured:
         if not found or found[-1][1] != len(content) or not isinstance(found[0][0], dict) or found[0][0].get("kind") != "part":
             raise ConfigError(f"{path}: not a whole part of a sweep; measure it again with `engine.sweep --part`")
         (head, _), *records = found
-        return cls(path, head, [record for record, _ in records])
+        return cls(path, head, check(path, head, [record for record, _ in records]))
 
     @property
     def part(self) -> Part:
@@ -102,6 +100,8 @@ def read_parts(paths: Sequence[Path], campaign: Campaign, stage: str) -> list[Me
     if numbers != list(range(1, of + 1)):
         lacking = sorted(set(range(1, of + 1)) - set(numbers))
         raise ConfigError(f"{first.path.parent}: of {of} parts of {stage} {f'{lacking} are missing' if lacking else 'some are there twice'}: {numbers}")
+    if not any(one.records for one in parts):
+        raise ConfigError(f"{first.path.parent}: no part of {stage} has a finished block; measure them again")
     hosts = {(one.head["machine"]["host"], one.head["node"]) for one in parts if one.records}
     if len(hosts) > 1 and campaign.hosts == "one":
         places = ", ".join(f"{one.path.name} on {one.head['machine']['host']}/{one.head['node']}" for one in parts)

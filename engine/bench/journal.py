@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, is_dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,17 +28,24 @@ def digest(value: object) -> str:
 
 
 def whole_lines(content: bytes) -> Iterator[tuple[Record, int]]:
-    """(record, where its line ends) up to the first line that was cut short."""
+    """(record, where its line ends) up to the first line that was cut short, or that is no record."""
     end = 0
     for line in content.splitlines(keepends=True):
         if not line.endswith(b"\n"):
             return
         try:
             record = json.loads(line)
-        except json.JSONDecodeError:
+        except ValueError:  # bytes that are no text included
+            return
+        if not isinstance(record, dict):
             return
         end += len(line)
         yield record, end
+
+
+def begun(records: Sequence[Record]) -> bool:
+    """Whether this is a journal from its first line on."""
+    return bool(records) and records[0]["kind"] == "head" and isinstance(records[0].get("epoch"), int | float)
 
 
 class Journal:
@@ -59,10 +67,10 @@ class Journal:
             self.append({"kind": "head", "epoch": self.epoch})
 
     def _take_over(self, path: Path, resume: str) -> None:
-        found = list(whole_lines(path.read_bytes()))
+        found = list(takewhile(lambda one: isinstance(one[0].get("kind"), str), whole_lines(path.read_bytes())))
         records = [record for record, _ in found]
         finished = bool(records) and records[-1]["kind"] == "done"
-        if resume == "no" or (resume == "interrupted" and finished) or not records or records[0]["kind"] != "head":
+        if resume == "no" or (resume == "interrupted" and finished) or not begun(records):
             path.unlink()
             return
         # half a line that the last crash left behind

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine import csvio, gate, search
 from engine.bench import gate_plan, gate_stats
 from engine.bench.gate_winner import FILE, Winner, of_manifest, searched
 from engine.bench.stages import Gate
+from engine.config import LANES
 from engine.machine import Machine
 from tests.measure.conftest import SIZES
 from tests.measure.test_gate import STAGES
@@ -44,6 +49,24 @@ def test_a_search_of_another_machine_or_an_unreadable_one_is_none(tmp_path: Path
     (empty / FILE).write_text(json.dumps({**manifest("gone"), "search": {}}))
     assert searched((None, foreign, broken, empty, tmp_path / "absent"), HOST) is None
     assert searched((None, foreign, broken, good), HOST) == Winner("dspark-g5", "dspark", 5, "better", "abc")
+
+
+ODD = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4), lambda one: st.lists(one, max_size=2) | st.dictionaries(st.text(max_size=3), one, max_size=2))
+PLACES = [(), *((key,) for key in manifest("dspark-g5")), ("machine", "host"), *(("search", key) for key in manifest("dspark-g5")["search"])]
+PLACES += [("search", "candidates", 2), *(("search", "candidates", 2, key) for key in ("label", "lane", "block_size")), ("search", "confirm", "verdict")]
+
+
+@given(st.sampled_from(PLACES), ODD)
+def test_a_manifest_of_any_shape_is_a_search_or_none(place: tuple, value: object) -> None:
+    """Whatever stands at any place of the file, the gate gets an arm that it can boot, or no winner; never a traceback."""
+    about = manifest("dspark-g5")
+    if place:
+        inside = functools.reduce(lambda one, key: one[key], place[:-1], about)
+        inside[place[-1]] = value
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / FILE).write_text(json.dumps(about if place else value), "utf8")
+        found = searched((Path(folder),), HOST)
+    assert found is None or (found.lane in LANES and (found.block_size is None) <= (found.lane == "plain"))
 
 
 @pytest.mark.usefixtures("fake_engine")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import functools
+import itertools
 import json
 import shutil
 from collections import Counter
@@ -15,6 +17,8 @@ from hypothesis import strategies as st
 from engine import csvio, sweep
 from engine.bench.cells import Block
 from engine.bench.part import Part
+from engine.bench.part_check import OF_KIND, WHEN_OK, check
+from engine.config import ConfigError
 from tests.measure.conftest import SIZES
 from workflow.derive.schema import validate_csv, validate_manifest
 
@@ -88,7 +92,7 @@ def test_parts_are_refused_or_gathered(campaign, parts: list[Path], tmp_path: Pa
         told(copy, **changes)
         return copy
 
-    refused("code f00", one, other(code="f00"))
+    refused("code f00", one, other(code="f00f00f00f00"))
     refused("preset full", one, other(preset="full"))
     refused("weights", one, other(weights={"target.safetensors": "0" * 64}))
     refused("measured on 2 machines", one, other(node="another"))
@@ -123,3 +127,72 @@ def test_parts_are_refused_or_gathered(campaign, parts: list[Path], tmp_path: Pa
     assert gather(campaign(stages=STAGES, hosts="several"), tmp_path / "mixed", one, other(node="another")) == 0
     manifest = json.loads((tmp_path / "mixed/sweep_isl.manifest.json").read_text("utf8"))
     assert len({part["node"] for part in manifest["parts"]}) == 2
+
+
+GONE = object()
+
+
+def places(record: dict) -> list[tuple]:
+    """Every key of a record, and those of its machine, its point and its first rows."""
+    found = [(key,) for key in record]
+    found += [(key, inner) for key in ("machine", "point") for inner in record.get(key) or {}]
+    return found + [(key, 0, inner) for key in ("requests", "steps", "rows") if record.get(key) for inner in record[key][0]]
+
+
+def damaged(record: dict, path: tuple, value: object) -> dict:
+    """A copy with one value replaced; `path` leads to it, `GONE` takes it out."""
+    copy = json.loads(json.dumps(record))
+    inside = functools.reduce(lambda one, key: one[key], path[:-1], copy)
+    if value is GONE:
+        del inside[path[-1]]
+    else:
+        inside[path[-1]] = value
+    return copy
+
+
+def optional(kind: str) -> list[str]:
+    return [column.name for column in csvio.columns(kind) if not column.required]
+
+
+def test_a_part_with_anything_missing_or_odd_is_one_line_or_whole(campaign, parts: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every key of the head and of a record of each kind, taken out and put in wrong: complete after the check, or one line that names file and line."""
+    path, (one, two) = campaign(stages=STAGES), parts
+    head, *records = [json.loads(line) for line in two.read_text("utf8").splitlines()]
+    by_kind = {record["kind"]: record for record in reversed(records)}
+    assert set(by_kind) >= {"boot", "cell", "closed"}
+    refused = 0
+    for kind, record in {"part": head, **by_kind}.items():
+        for place in places(record):
+            for value in (GONE, None, "x", [], -1.5):
+                bad = damaged(record, place, value)
+                try:
+                    for found in check(two, *((bad, []) if kind == "part" else (head, [bad]))):
+                        assert set(found) >= set(OF_KIND[kind]), (kind, place, value)
+                        assert kind != "cell" or set(found["point"]) == {column.name for column in csvio.columns("points")}
+                except ConfigError as error:
+                    refused += 1
+                    assert str(error).startswith(f"{two}: line {1 if kind == 'part' else 2}: ") and "\n" not in str(error), (kind, place, value)
+    assert refused > 200
+    spoilt = tmp_path / "spoilt" / two.name
+    spoilt.parent.mkdir()
+    # through the command: a head that lacks a key, then rows that lack all a row may lack
+    spoilt.write_text("".join(json.dumps(line) + "\n" for line in (damaged(head, ("machine",), GONE), *records)), "utf8")
+    assert gather(path, tmp_path / "out", one, spoilt) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "line 1: 'machine' is a required property; measure this part again" in said
+    assert not (tmp_path / "out").exists()
+    for record in (record for record in records if record["kind"] == "cell"):
+        for key, kind, rows in (("point", "points", [record["point"]]), ("requests", "requests", record["requests"]), ("steps", "steps", record["steps"])):
+            for row, name in itertools.product(rows, set(optional(kind)) - set(WHEN_OK)):
+                row.pop(name, None)
+    spoilt.write_text("".join(json.dumps(line) + "\n" for line in (head, *records)), "utf8")
+    assert gather(path, tmp_path / "out", one, spoilt) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"[]\n", b"1\n", b"\xff\xfe\n", b'{"kind": "part"}\n', b'{"kind": 3}\n', b'{"kind":"part"}\n\xff\n'])
+def test_a_file_that_is_no_part_is_one_line(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
+    path = tmp_path / "odd.part.jsonl"
+    path.write_bytes(content)
+    assert gather(campaign(stages=STAGES), tmp_path / "out", path) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and str(path) in said and not (tmp_path / "out").exists()
