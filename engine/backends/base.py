@@ -18,6 +18,9 @@ SIDE_BY_SIDE = "several boots at once"
 CAPABILITIES = (STEP_ROWS, TRACE, MODES, DEVICE_MEMORY, PROBE, TOKEN_IDS, LOGPROBS, SIDE_BY_SIDE)
 """What some backends can do and others cannot; a stage that needs one that is missing is skipped and its rows say which."""
 
+LOST = "error: connection: "
+"""Finish reason of a request whose connection was refused or broken; where all of them begin so, the server is gone."""
+
 CAPACITIES = ("available_mem_bytes", "activation_peak_bytes", "max_total_num_tokens", "state_slots", "effective_max_running_requests")
 """What a boot came to, under the points' column names."""
 
@@ -62,6 +65,9 @@ class Backend(Protocol):
 
     def probe(self) -> dict[str, float]:
         """The machine's speed right now; empty where the backend does not know."""
+
+    def told(self, failure: EngineFailure) -> EngineFailure:
+        """A failure that a request reported, with what the boot itself says of its cause; the boot may be ended with it."""
 
     def kill(self) -> None:
         """End every process of this boot at once."""

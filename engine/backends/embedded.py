@@ -102,6 +102,10 @@ class EmbeddedBackend:
         aborted = self.config.device_memory and self.process.returncode == -signal.SIGABRT
         return EngineFailure("oom", f"{words} under --device-memory {self.config.device_memory}") if aborted else EngineFailure("crash", words)
 
+    def told(self, failure: EngineFailure) -> EngineFailure:
+        """What ended the process, where it is gone; else the failure itself."""
+        return failure if self.alive else self.death()
+
     def last_words(self) -> str:
         """Why the process ended: its signal or the last line it wrote to stderr."""
         try:

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from engine.backends import device_memory, http_ask, ready, warm
-from engine.backends.base import EngineFailure
+from engine.backends.base import LOST, EngineFailure
 from engine.backends.failure import Failure, classify, last, shown
 from engine.backends.identity import Identity
 from engine.backends.launch import Launch, Ranks, free_port, left_over
 from engine.backends.metrics_text import Counters, counters, delta
 from engine.backends.server_config import ServerConfig
 from engine.backends.server_flags import FlagMap
-from engine.bench.http_client import LOST, Dialect, Endpoint, one, run_load
+from engine.bench.http_client import Dialect, Endpoint, one, run_load
 from engine.config import ConfigError
 
 DEATH_SETTLES_S = 2.0

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx2
 
-from engine.backends.base import EngineFailure
+from engine.backends.base import LOST, EngineFailure
 from engine.bench.http_dialects import Dialect, LlamaCompletion, OpenAIChat, OpenAICompletions, Record, SglangGenerate, blank
 from engine.bench.metrics import percentile
 from engine.bench.sse import Stream, said
@@ -29,8 +29,6 @@ OPENAI = OpenAICompletions()
 HEARTBEAT_S = 0.005
 """How often the client looks whether its own event loop runs on time."""
 CONNECT_LIMIT_S = 30.0
-LOST = "error: connection: "
-"""Finish reason of a request whose connection was refused or broken; where all of them begin so, the server is gone."""
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,12 @@ class LlamaCompletion:
             self.end(event, record)
 
     def step(self, record: Record, timings: dict) -> None:
-        """Counters of the step that this event opens. The first token is the prefill's."""
+        """Counters of the step that this event opens. The first token is the prefill's.
+
+        Timings without `draft_n` say that nothing was drafted so far; an event without timings says nothing.
+        """
+        if not timings:
+            return
         drafted, accepted = timings.get("draft_n") or 0, timings.get("draft_n_accepted") or 0
         if len(record["emissions_s"]) > 1:
             here = accepted - (record["accepted"] or 0)
@@ -273,7 +278,7 @@ class LlamaCompletion:
     def end(self, event: dict, record: Record) -> None:
         kind = event.get("stop_type")
         record["finish_reason"] = {"eos": "stop", "word": "stop", "limit": "length"}.get(kind, f"error: stop_type {kind}")
-        if self.drafts or record["drafted"]:
+        if record["drafted"] is not None and (self.drafts or record["drafted"]):
             # tokens whose bytes were held back bring no event of their own, so steps may have been joined. Every step gives one token
             # and its accepted drafts; a stop inside a draft makes that sum too small, held back bytes the number of events
             seen, rounds = record["rounds"] or 0, (record["output_tokens"] or 1) - 1 - (record["accepted"] or 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -157,7 +157,7 @@ def step_rows(run_id: str, steps: Sequence[dict]) -> list[Row]:
             "kv_usage": round(step["kv_usage"], 4),
             "state_usage": round(step["state_usage"], 4),
             "retracted": step.get("retracted"),
-            "blocked_by": step["blocked_by"] or None,
+            "blocked_by": step.get("blocked_by") or None,
         }
         for number, step in enumerate(steps)
     ]
@@ -231,15 +231,24 @@ def result_columns(prompts: Sequence[Prompt], answer: dict, max_concurrency: int
 
 
 def step_columns(steps: Sequence[dict]) -> Row:
-    """What the engine's own step rows say of memory and queue."""
-    return {
+    """What the engine's own step rows say of memory and queue; empty where they do not say it, for nothing counted is not zero."""
+    row: Row = {
         "kv_usage_max": max((step["kv_usage"] for step in steps), default=None),
         "state_usage_max": max((step["state_usage"] for step in steps), default=None),
         "queue_max": max((step["queued"] for step in steps), default=None),
-        **{f"blocked_by_{why}": Counter(step["blocked_by"] for step in steps)[why] for why in BLOCKS},
-        "retracted": sum(step.get("retracted", 0) for step in steps),
+        "retracted": known_sum(step.get("retracted") for step in steps),
         "step_source": "steps",
     }
+    if steps and all(step.get("blocked_by") is not None for step in steps):
+        waits = Counter(step["blocked_by"] for step in steps)
+        row |= {f"blocked_by_{why}": waits[why] for why in BLOCKS}
+    return row
+
+
+def known_sum(counts: Iterable[int | None]) -> int | None:
+    """The sum of counts that are all known; None where one is not, or where there is none."""
+    found = list(counts)
+    return sum(found) if found and None not in found else None
 
 
 def plateau_columns(answer: dict, max_concurrency: int) -> Row:

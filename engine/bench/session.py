@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.backends import backend
-from engine.backends.base import CAPABILITIES, PROBE, SIDE_BY_SIDE, TRACE, Backend, EngineFailure
+from engine.backends.base import CAPABILITIES, LOST, PROBE, SIDE_BY_SIDE, TRACE, Backend, EngineFailure
 from engine.backends.identity import differs
 from engine.backends.server_config import ServerConfig
 from engine.bench import probe, rows
@@ -72,6 +72,16 @@ class Boot:
     boot_id: str
     engine: Backend
     warmed: set[tuple] = field(default_factory=set)
+
+
+def unwarmed(records: Sequence[dict]) -> EngineFailure | None:
+    """Why a warm-up did not warm up: its requests that did not end as asked; None where all of them did."""
+    failed = [record for record in records if not rows.ended(record)]
+    if not failed:
+        return None
+    reason = failed[0]["finish_reason"] or "no answer"
+    status = "oom" if "out of memory" in reason.lower() else "crash" if reason.startswith(LOST) else "rejected"
+    return EngineFailure(status, f"warm-up: {len(failed)} of {len(records)} requests failed: {reason}")
 
 
 class Session:
@@ -348,7 +358,10 @@ class Session:
         starts = [(i * 37) % max(1, len(source) - length) for i in range(count)]
         prompts = [Prompt("warm-up", "en", (self.held_out.bos, *source[at : at + length - 1])) for at in starts]
         begin = time.perf_counter()
-        boot.engine.run(self.orders(cell, prompts, WARMUP_TOKENS), cell.max_concurrency, self.patience(cell))
+        answer = boot.engine.run(self.orders(cell, prompts, WARMUP_TOKENS), cell.max_concurrency, self.patience(cell))
+        if (failure := unwarmed(answer["requests"])) is not None:
+            # a boot that cannot answer its warm-up is not what the cell is about: its log may know more than the request was told
+            raise boot.engine.told(failure)
         return time.perf_counter() - begin
 
     def patience(self, cell: Cell) -> float:

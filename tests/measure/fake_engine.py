@@ -17,7 +17,7 @@ def token_at(prompt: tuple[int, ...], index: int, noise: object = "") -> int:
 
 
 class FakeEngine:
-    """`FAKE_FAULT` = KIND or KIND:LANE makes it misbehave: boot, crash, oom, hang, refuse, differ, config."""
+    """`FAKE_FAULT` = KIND or KIND:LANE makes it misbehave: boot, crash, oom, hang, refuse, refuse-warm-up, differ, config."""
 
     def __init__(self, config: EngineConfig) -> None:
         self.config = config
@@ -25,7 +25,7 @@ class FakeEngine:
         self.waiting: deque[tuple[Request, RequestRecord]] = deque()
         self.running: list[tuple[Request, RequestRecord]] = []
         self.finished: list[RequestRecord] = []
-        self.steps = 0
+        self.steps = self.loads = 0
         self.fail("boot", lambda: os._exit(3))
         self.fail("config", lambda: self.refuse_config())
         if self.asked("no-cache") and config.radix_cache and config.device_memory:
@@ -54,7 +54,8 @@ class FakeEngine:
         record = RequestRecord(request.request_id, isl=len(request.prompt_ids), queued_s=time.perf_counter())
         if self.gamma:
             record.accepted_histogram = [0] * (self.gamma + 1)
-        if self.asked("refuse") and request.request_id == "r0":
+        # a load begins with a flush; the first of a boot warms it up, and with one request in flight it is r0 alone
+        if self.asked("refuse-warm-up" if self.loads == 1 else "refuse") and request.request_id == ("r0" if self.loads == 1 else "r1"):
             record.finish_reason, record.end_s = "error: too long", record.queued_s
             self.finished.append(record)
             return
@@ -71,6 +72,7 @@ class FakeEngine:
     def flush_cache(self) -> None:
         if self.running or self.waiting:
             raise RuntimeError("not idle")
+        self.loads += 1
 
     def step(self) -> StepRecord | None:
         start = time.perf_counter()

@@ -32,7 +32,7 @@ def test_it_keeps_the_level_and_loses_no_request(level: int) -> None:
 def test_a_refused_request_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FAULT", "refuse")
     result = closed_loop(FakeEngine(EngineConfig(lane="plain")), requests(3), 1)
-    assert [record.finish_reason for record in result.requests] == ["error: too long", "length", "length"]
+    assert [record.finish_reason for record in result.requests] == ["length", "error: too long", "length"]
 
 
 def test_no_level_below_one() -> None:

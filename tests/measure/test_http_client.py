@@ -249,6 +249,18 @@ def test_the_rounds_of_llama_cpp_are_told_apart_by_its_clock(rounds, drafts):
     assert sum(at * count for at, count in enumerate(record["accepted_histogram"])) == record["accepted"]
 
 
+@pytest.mark.parametrize("drafts", [False, True])
+def test_a_llama_cpp_that_sends_no_timings_has_unknown_rounds(drafts: bool) -> None:
+    """No counters are no zeros: an accept length of one would be made up."""
+    from engine.bench.http_dialects import blank
+
+    record, dialect = blank(request()), LlamaCompletion(drafts=drafts)
+    for number, event in enumerate(llama_events([(3, 2), (3, 0)])):
+        dialect.read({name: value for name, value in event.items() if name != "timings"}, record, float(number))
+    assert record["output_tokens"] == 5 and record["finish_reason"] == "length"
+    assert [record[name] for name in ("rounds", "drafted", "accepted")] == [None] * 3 and not record["accepted_histogram"]
+
+
 def test_rounds_are_right_where_llama_cpp_holds_bytes_back():
     """A token that ends inside a character is sent with the next one: fewer events than steps."""
     from engine.bench.http_dialects import blank

@@ -4,7 +4,7 @@ import pytest
 
 from engine.bench import metrics
 from engine.bench.cells import Cell, dspark
-from engine.bench.rows import decode_columns, request_rows, result_columns, trace_rows
+from engine.bench.rows import decode_columns, request_rows, result_columns, step_columns, trace_rows
 from engine.bench.verdicts import against_base, pair_values
 from engine.bench.workloads import Prompt, Workload
 
@@ -104,6 +104,39 @@ def test_a_cell_in_which_no_request_completed_is_a_row_with_its_reason() -> None
     row = result_columns(PROMPTS[:1], {"duration_s": 0.0, "requests": [refused], "steps": []}, 1)
     assert (row["status"], row["completed"], row["failed"]) == ("rejected", 0, 1)
     assert "error: too long" in row["note"]
+
+
+STEP_COUNTS = ("retracted", "blocked_by_cap", "blocked_by_state_slots", "blocked_by_kv_pages", "blocked_by_prefill_budget", "blocked_by_new_token_reserve")
+UNSAID = {"cached_tokens": None, "retractions": None, "drafted": None, "accepted": None, "rounds": None, "accepted_histogram": []}
+KNOWN_OF_ANY_SERVER = {"failed", "truncated"}
+"""Zero because the client itself counted none."""
+
+
+@pytest.mark.parametrize("served", [False, True])
+def test_what_was_not_counted_is_empty_and_never_zero(served: bool) -> None:
+    """Of every column: with all that a backend may leave out left out, no cell says zero of it."""
+    silent = {**ANSWER, "requests": [{**one, **UNSAID} for one in ANSWER["requests"]], "steps": [{**one, "blocked_by": None} for one in ANSWER["steps"]]}
+    if served:
+        silent |= {"steps": [], "log_step_ms": [], "acceptance": None}
+    row = result_columns(PROMPTS, silent, 1)
+    told = set() if served else {"queue_max"}
+    assert {name for name, value in row.items() if value == 0} <= KNOWN_OF_ANY_SERVER | told
+    assert all(row.get(name) is None for name in STEP_COUNTS)
+    for request in request_rows("x", PROMPTS, silent["requests"]):
+        assert not [name for name, value in request.items() if value == 0 and name not in ("queued_s", "scheduled_s")]
+
+
+@pytest.mark.parametrize(("counts", "total"), [([0, 2, 1], 3), ([0, 0], 0), ([0, None], None), ([None], None), ([], None)])
+def test_retractions_are_a_sum_only_where_every_step_counts_them(counts: list[int | None], total: int | None) -> None:
+    steps = [{**step("round", 0.1 * at, 1.0, 1), "retracted": count} for at, count in enumerate(counts)]
+    assert step_columns(steps)["retracted"] == total
+
+
+def test_steps_that_say_what_they_waited_for_are_counted_by_reason() -> None:
+    steps = [{**step("round", 0.1 * at, 1.0, 1), "blocked_by": why} for at, why in enumerate(("", "cap", "cap", "kv_pages"))]
+    row = step_columns(steps)
+    assert (row["blocked_by_cap"], row["blocked_by_kv_pages"], row["blocked_by_prefill_budget"]) == (2, 1, 0)
+    assert "blocked_by_cap" not in step_columns([*steps, {**steps[0], "blocked_by": None}])
 
 
 def test_plain_has_no_acceptance() -> None:

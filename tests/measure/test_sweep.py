@@ -10,7 +10,9 @@ import pytest
 
 from engine import csvio, sweep
 from engine.backends import embedded
+from engine.backends.base import LOST
 from engine.bench import session
+from engine.bench.session import unwarmed
 from tests.measure.conftest import ROOT, SIZES
 
 pytestmark = pytest.mark.usefixtures("fake_engine")
@@ -122,6 +124,35 @@ def test_refused_requests_are_rows(campaign, tmp_path: Path, monkeypatch: pytest
     assert {(row["completed"], row["failed"]) for row in points(tmp_path, "isl")} == {(1, 1)}
     reasons = {row["finish_reason"] for row in csvio.read("requests", tmp_path / "requests_isl.csv") if row["status"] == "failed"}
     assert reasons == {"error: too long"}
+
+
+@pytest.mark.parametrize("name", ["isl", "window", "concurrency"])
+def test_a_boot_that_refuses_its_warm_up_is_no_measurement(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Whatever the stage: the first cell of the boot has the reason, another boot is tried once, and no cold cell is measured."""
+    monkeypatch.setenv("FAKE_FAULT", "refuse-warm-up:dspark")
+    assert run(campaign(stages={name: SIZES[name]}), name, tmp_path) == 0
+    rows = points(tmp_path, name)
+    assert {row["status"] for row in rows if row["lane"] != "dspark"} == {"ok"}
+    own = [row for row in rows if row["lane"] == "dspark"]
+    assert {row["status"] for row in own} <= {"rejected", "skipped"} and own[0]["status"] == "rejected"
+    assert all(row["output_throughput"] is None for row in own)
+    assert all("requests failed: error: too long" in row["note"] for row in own if row["status"] == "rejected")
+
+
+@pytest.mark.parametrize(
+    ("reasons", "status"),
+    [
+        (["stop", "length"], None),
+        (["length", "error: too long"], "rejected"),
+        ([None, "length"], "rejected"),
+        (["error: HTTP 500: CUDA out of memory. Tried to allocate", "length"], "oom"),
+        (["length", f"{LOST}ReadError"], "crash"),
+    ],
+)
+def test_a_failed_warm_up_has_the_class_of_its_reason(reasons: list[str | None], status: str | None) -> None:
+    failure = unwarmed([{"finish_reason": reason} for reason in reasons])
+    assert (failure.status if failure else None) == status
+    assert failure is None or f"1 of {len(reasons)} requests failed" in failure.note
 
 
 def test_a_lane_that_says_something_else_is_seen(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
