@@ -26,6 +26,7 @@ def accept_mixed(
     """Row b takes the greedy pair where greedy[b], else the sampled pair; a batch may hold both kinds.
 
     All [B]; greedy bool, the others int64. Returns correct [B], bonus [B]. ValueError on shapes that do not fit.
+    Source: of the two verdicts `greedy_accept` and `chain_accept`; the choice is ours.
     """
     CONTRACT.check(
         greedy=greedy,

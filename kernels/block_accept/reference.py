@@ -34,7 +34,7 @@ def block_accept(
     m_i = sum_v max(r_i p_{i+1}(v) - q_{i+1}(v), 0), the mass still missing behind it:
     h_i = m_i / (m_i + 1 - r_i) for i < n, h_n = r_n, n the number of drafts. After c = n accepted drafts the bonus
     comes from p_{n+1}, otherwise from normalise(max(r_c p_{c+1} - q_{c+1}, 0)).
-    Arguments and returns as `chain_accept`; u[b, i - 1] decides the prefix of i drafts.
+    Arguments, returns and errors as `chain_accept`: p [B, γ + 1, V], q [B, γ, V] float32; u[b, i - 1] decides the prefix of i drafts.
     Source: Sun et al., "Block verification accelerates speculative decoding", 2024 (arXiv 2403.10444), algorithm 2.
     """
     sizes = check_rule(CONTRACT, p, q, drafts, u, u_final, verify_lens)

@@ -44,5 +44,6 @@ def linear(weight: torch.Tensor) -> ReferenceLinear:
     A factory, because backends pack the weight once into the layout their kernels want. The callable has
     `in_features`, `out_features`, `weight` and `mode`. ValueError (naming x or weight) on a shape that
     does not fit.
+    Source: the definition, row by row.
     """
     return ReferenceLinear(weight)

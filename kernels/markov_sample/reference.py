@@ -27,6 +27,7 @@ def markov_sample(
 
     Arguments as `markov_greedy` and `gumbel_sample`; positions [B] int64 is the position of the token being drafted.
     Returns ids [B] int64 and the logits U + B [B, V] float32 that acceptance needs as q (before the temperature).
+    ValueError on shapes that do not fit or a negative temperature.
     Top-k and top-p do not apply to drafts: q must be what was sampled from. Source: DSpark paper; SGLang 0.5.23.
     """
     check_step(CONTRACT, w2, base=base, prev=prev, w1=w1, temperature=temperature, seeds=seeds, positions=positions)

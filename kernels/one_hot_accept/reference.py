@@ -25,6 +25,7 @@ def one_hot_accept(
 
     For drafters that propose tokens deterministically (lookup, greedy drafts). p [B, γ + 1, V]; drafts [B, γ] int64;
     u [B, γ] in (0, 1); u_final, verify_lens and debug as `chain_accept`. Returns correct [B], bonus [B] int64.
+    ValueError on shapes that do not fit, γ outside 1..15, lengths outside the window; with debug on rows that do not sum to one.
     Source: Leviathan et al., 2023, with a degenerate proposal.
     """
     sizes = check_rule(CONTRACT, p, None, drafts, u, u_final, verify_lens)

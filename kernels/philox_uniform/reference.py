@@ -39,7 +39,7 @@ def philox_uniform(seeds: torch.Tensor, positions: torch.Tensor, stream: int, n:
     seeds [B] int64 (all 64 bits are the key); positions [B] int64 in 0 .. 2^32 - 1; stream in 0 .. 2^32 - 1;
     n numbers a row. Counter words: i // 4, position, stream, 0; word i % 4 of the output. The upper 23 bits x
     become (x + 1/2) / 2^23, exact in float32 and never 0 or 1. Returns [B, n] float32.
-    ValueError on shapes, n < 0, or a negative position.
+    ValueError on shapes, n < 0, or a negative position. Source: as `philox`; the layout of the counter is ours.
     """
     sizes = CONTRACT.check(seeds=seeds, positions=positions)
     if n < 0 or bool((positions < 0).any()):

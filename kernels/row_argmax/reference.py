@@ -21,7 +21,7 @@ def row_argmax(logits: torch.Tensor) -> torch.Tensor:
     """Lowest id of the largest value of each row; NaN counts as -inf, a row without any number gives id 0.
 
     logits [..., V] -> [...] int64. ValueError on V = 0. Backends differ in what argmax does with ties and NaN, and a
-    draft that is checked elsewhere than it was made must not depend on that.
+    draft that is checked elsewhere than it was made must not depend on that. Floats of any width. Source: SGLang 0.5.23, `row_argmax`; ties and NaN are ours.
     """
     vocabulary = check_rows(logits)
     clean = torch.where(torch.isnan(logits), float("-inf"), logits.float())

@@ -1,5 +1,8 @@
 """Dispatch by tensor: what is chosen, and what is said when there is nothing to choose."""
 
+import importlib
+import inspect
+import re
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -56,3 +59,12 @@ def test_resolving_on_cpu_never_imports_triton():
     root = registry.ROOT.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("op", registry.operators())
+def test_each_reference_says_what_it_takes_refuses_and_comes_from(op):
+    """The reference is the one truth of an operator, so its docstring names shapes, dtypes, errors and source."""
+    module = importlib.import_module(f"kernels.{op}.reference")
+    said = f"{module.__doc__}\n{inspect.getdoc(getattr(module, op))}"
+    wanted = {"shapes": r"\[[^\]]+\]", "dtypes": r"float|int64|bool|dtype", "errors": r"ValueError|[Ee]rrors as `\w+`|returns and errors as", "source": r"Source: \w"}
+    assert [name for name, pattern in wanted.items() if not re.search(pattern, said)] == []
