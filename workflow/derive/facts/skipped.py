@@ -2,6 +2,7 @@
 
 from workflow.derive.facts.run import all_points, measured
 from workflow.derive.load import file_name
+from workflow.derive.measuring import SERVERS
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 
@@ -15,11 +16,16 @@ def files(read, stage):
     tables = [table for kind in STAGES[stage] if (table := read.campaign.find(kind, stage)) is not None]
     if not tables:
         raise Missing(f"{file_name(STAGES[stage][0], stage)} is not part of this campaign")
-    empty = [table.file for table in tables if not len(table) and read.campaign.manifests[table.file].get("notes")]
-    return sum(bool(read.field(file, "notes")) for file in empty)
+    empty = [table.file for table in tables if not len(table)]
+    if not empty:
+        raise Missing("does not apply to what this campaign measured")
+    return sum(len(read.field(file, "notes")) for file in empty)
 
 
 @fact("skipped.arms", kind="count")
 def arms(read):
-    """points that were not tried because the backend has no flag for what they ask, or earlier boots of theirs died; over all commands"""
-    return sum(all_points(read, family).texts("status").count("skipped") for family in measured(read))
+    """points of a server that were not tried because it has no flag for what they ask, or because boots of theirs had died; over all commands"""
+    points = [all_points(read, family) for family in measured(read)]
+    if not any(set(rows.texts("backend")) <= SERVERS for rows in points):
+        raise Missing("does not apply to what this campaign measured")
+    return sum(rows.texts("status").count("skipped") for rows in points)
