@@ -8,9 +8,10 @@ from tests.bench.bandwidth import best_read_gb_s
 from tests.bench.figures import figures, main
 
 
-def cell(label: str, content: str, tokens: int, rounds: int | None, steps: int, draft: float, verify: float, tpot: float) -> dict:
+def cell(label: str, content: str, tokens: int, rounds: int | None, steps: int, draft: float, verify: float, tpot: float, mode: str = "eager") -> dict:
     return {
         "status": "ok",
+        "mode": mode,
         "content": content,
         "label": label,
         "steps": steps,
@@ -29,6 +30,7 @@ def test_pools_are_sums_over_sums() -> None:
         cell("plain", "arith", 300, None, 300, 0.0, 5.0, 5.0),
         cell("dspark-g3", "arith", 90, 30, 30, 1.0, 6.0, 2.5),
         cell("dspark-g3", "arith", 110, 70, 70, 1.0, 6.0, 4.5),
+        cell("dspark-g3/fused", "arith", 90, 30, 30, 0.1, 0.5, 0.2, mode="fused"),
     ]
     found = {figure.name.split(" (")[0].strip(): figure for figure in figures(points, weights_bytes=20_000_000, read_gb_s=10.0)}
     assert found["plain decode over the memory bound"].value == pytest.approx(5.0 / 2.0)
