@@ -74,7 +74,7 @@ def test_the_page_is_right_where_the_publication_was_not(site):
 def test_every_number_of_the_sections_is_transcribed_or_computed(site):
     values = {name: Derivation(load(ROOT / CAMPAIGNS / name), resamples=0) for name in NAMES}
     for prefix, name in (("", NAMES[0]), ("m1max-mtp/", NAMES[1])):
-        shown = places(dom.parse(site[f"{prefix}index.html"]))[0]
+        shown = places(dom.Marks(dom.parse(site[f"{prefix}index.html"])))[0]
         keys = [key for key in shown if key.startswith(("rows.", "ledger.", "figure.", "external.", "audit.", "origin.", "noise."))]
         assert len(keys) > 30
         assert {values[name].result(key).fact.status for key in keys} <= {"transcribed", "computed"}

@@ -159,7 +159,7 @@ def strip(table: Table) -> Table:
 def spread(points: Table, column: str, index: list[int]) -> tuple[str, ...]:
     """A column of the points, one cell for each row that refers to them."""
     cells = points.columns.get(column, ("",) * len(points))
-    return tuple(cells[i] for i in index)
+    return tuple(map(cells.__getitem__, index))
 
 
 def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:

@@ -7,6 +7,7 @@ sources: nothing is typed twice.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import re
@@ -79,7 +80,7 @@ class Definition:
     def fields(self) -> list[str]:
         return re.findall(r"\{(\w+)\}", self.template)
 
-    @property
+    @functools.cached_property
     def formula(self) -> str:
         """First paragraph of the docstring, on one line."""
         return " ".join((inspect.getdoc(self.function) or "").split("\n\n")[0].split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflow.page.dom import Element
+from workflow.page.dom import Marks
 from workflow.page.lookup import count_fact
 
 NAMES = ("spliced", "declared", "marked", "claimed", "total")
@@ -29,10 +29,11 @@ class Coverage:
         return self.spliced + self.declared
 
     @classmethod
-    def of(cls, root: Element) -> Coverage:
+    def of(cls, marks: Marks) -> Coverage:
         # a mark inside a mark (a tick inside an axis) is one declaration
-        declared = root.xpath("count(//@data-lit[not(../ancestor::*/@data-lit)])")
-        return cls(*map(int, (root.xpath("count(//@data-key)"), declared, root.xpath("count(//@data-def)"), root.xpath("count(//@data-claim)"))))
+        literal = set(marks.literal)
+        declared = sum(literal.isdisjoint(node.iterancestors()) for node in marks.literal)
+        return cls(len(marks.keyed), declared, len(marks.defined), len(marks.claimed))
 
     def facts(self) -> dict:
         meanings = {

@@ -85,30 +85,54 @@ class Piece:
     around: Around
 
 
-class Prose:
-    """What a page says outside code, times and scripts, in document order.
-
-    Most elements of the index of numbers hold code alone: XPath leaves their text out before Python sees it, and one walk sorts the elements that matter.
-    """
+class Marks:
+    """The elements that the checks ask for, in document order, sorted by one walk: an index of numbers has some 60,000 elements."""
 
     def __init__(self, root: Element):
-        self._known: dict[Element, Around] = {}
-        pieces = (Piece(str(text), node := _holder(text), self.around(node)) for text in _TEXTS(root))
-        self.pieces = [piece for piece in pieces if not piece.around.exempt]
         self.keyed: list[Element] = []
-        """Elements with data-key, exempt or not."""
-        self.declared: list[Element] = []
-        """Elements with data-lit or data-def, exempt or not."""
-        self._told: list[Element] = []
+        """With data-key: they show a fact."""
+        self.literal: list[Element] = []
+        """With data-lit."""
+        self.defined: list[Element] = []
+        """With data-def."""
+        self.claimed: list[Element] = []
+        """With data-claim."""
+        self.placed: list[Element] = []
+        """With data-key or data-claim."""
+        self.told: list[Element] = []
+        """With attributes that are read out or shown."""
+        self.named: list[Element] = []
+        """With an id."""
         for node in root.iter(etree.Element):
             if not (has := node.keys()):
                 continue
-            if "data-key" in has:
-                self.keyed.append(node)
-            if "data-lit" in has or "data-def" in has:
-                self.declared.append(node)
+            if "id" in has:
+                self.named.append(node)
+            if "data-key" in has or "data-claim" in has:
+                self.placed.append(node)
+                if "data-key" in has:
+                    self.keyed.append(node)
+                if "data-claim" in has:
+                    self.claimed.append(node)
+            if "data-lit" in has:
+                self.literal.append(node)
+            if "data-def" in has:
+                self.defined.append(node)
             if not _SPOKEN.isdisjoint(has):
-                self._told.append(node)
+                self.told.append(node)
+
+
+class Prose:
+    """What a page says outside code, times and scripts, in document order.
+
+    Most elements of the index of numbers hold code alone: XPath leaves their text out before Python sees it.
+    """
+
+    def __init__(self, root: Element, marks: Marks | None = None):
+        self.marks = marks or Marks(root)
+        self._known: dict[Element, Around] = {}
+        pieces = (Piece(str(text), node := _holder(text), self.around(node)) for text in _TEXTS(root))
+        self.pieces = [piece for piece in pieces if not piece.around.exempt]
 
     def around(self, node: Element) -> Around:
         """What stands around an element, itself included."""
@@ -123,7 +147,7 @@ class Prose:
 
     def told(self) -> Iterator[tuple[Element, Around]]:
         """Elements with attributes that are read out or shown."""
-        for node in self._told:
+        for node in self.marks.told:
             if not (around := self.around(node)).exempt:
                 yield node, around
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
+from typing import NamedTuple
 
 from markupsafe import Markup
 
@@ -34,11 +35,14 @@ class Names:
     def __init__(self, context: Context, strings: Strings):
         self._context, self._file = context, strings.files["facts"]
         spoken = [(pattern, str(texts[context.language])) for pattern, texts in strings.section("facts").items() if context.language in texts]
-        self._patterns = [(re.compile(translate(pattern)).match, text) for pattern, text in spoken]
+        self._patterns = [(family(pattern), re.compile(translate(pattern)).match, text) for pattern, text in spoken]
+        self._of_family: dict[str, list] = {}
         self._rendered: dict[str, Markup] = {}
 
     def __getitem__(self, key: str) -> Markup:
-        text = next((text for matches, text in self._patterns if matches(key)), "")
+        if (name := family(key)) not in self._of_family:
+            self._of_family[name] = [(matches, text) for pattern, matches, text in self._patterns if fnmatchcase(name, pattern)]
+        text = next((text for matches, text in self._of_family[name] if matches(key)), "")
         if text not in self._rendered:
             self._rendered[text] = Markup(inline(parse(text, self._file), self._context, self._file))
         return self._rendered[text]
@@ -52,37 +56,62 @@ def groups(context: Context, strings: Strings, keys: set[str], places: dict[str,
     return tuple(Group(name, tuple(rows)) for name, rows in families.items())
 
 
-def _row(fact: Fact, context: Context, names: Names, keys: set[str], places: list[str], report: str) -> dict:
-    shown = Markup("") if fact.missing else Markup(data_element(fact, context.formatter(fact, context.language)))
-    return {
-        "key": fact.key,
-        "name": names[fact.key],
-        "missing": fact.missing,
-        "shown": shown,
-        "raw": raw(fact),
-        "unit": fact.unit,
-        "status": fact.status,
-        "interval": f"{fact.lo:.6g} … {fact.hi:.6g}" if fact.lo is not None and fact.hi is not None else "",
-        "resampled": fact.resampled or (f"n = {fact.n}" if fact.n else ""),
-        "formula": fact.formula,
-        "parents": [(parent, f"#{parent}" if parent in keys else "") for parent in fact.parents],
-        "reason": fact.reason,
-        "cells": [_cell(cell, context.lookup) for cell in fact.source[:CELLS]],
-        "more": max(0, len(fact.source) - CELLS),
-        "places": [(f"{report}#{place}", place) for place in places[:PLACES]],
-    }
+class CellRow(NamedTuple):
+    """Where a fact was read. `href` is empty for files that are not on the site (thresholds)."""
+
+    href: str
+    file: str
+    row: str
+    column: str
+    where: str
 
 
-def _cell(cell, lookup: Lookup) -> dict:
-    """`href` is empty for files that are not on the site (thresholds)."""
+class FactRow(NamedTuple):
+    """One fact as the index prints it. (Templates read an attribute at once, and a dict's key only after a failed attribute.)"""
+
+    key: str
+    name: Markup
+    missing: bool
+    shown: Markup
+    raw: str
+    unit: str
+    status: str
+    interval: str
+    resampled: str
+    formula: str
+    parents: list[tuple[str, str]]
+    """Keys, and links to those that have a row here."""
+    reason: str
+    cells: list[CellRow]
+    more: int
+    """Cells that are not listed."""
+    places: list[tuple[str, str]]
+    """Links to where the report shows it."""
+
+
+def _row(fact: Fact, context: Context, names: Names, keys: set[str], places: list[str], report: str) -> FactRow:
+    return FactRow(
+        key=fact.key,
+        name=names[fact.key],
+        missing=fact.missing,
+        shown=Markup("") if fact.missing else Markup(data_element(fact, context.formatter(fact, context.language))),
+        raw=raw(fact),
+        unit=fact.unit,
+        status=fact.status,
+        interval=f"{fact.lo:.6g} … {fact.hi:.6g}" if fact.lo is not None and fact.hi is not None else "",
+        resampled=fact.resampled or (f"n = {fact.n}" if fact.n else ""),
+        formula=fact.formula,
+        parents=[(parent, f"#{parent}" if parent in keys else "") for parent in fact.parents],
+        reason=fact.reason,
+        cells=[_cell(cell, context.lookup) for cell in fact.source[:CELLS]],
+        more=max(0, len(fact.source) - CELLS),
+        places=[(f"{report}#{place}", place) for place in places[:PLACES]],
+    )
+
+
+def _cell(cell, lookup: Lookup) -> CellRow:
     published = cell.file.replace(".manifest.json", ".csv") in lookup.values.runs
-    return {
-        "href": f"data/{cell.file}" if published else "",
-        "file": cell.file,
-        "row": cell.row,
-        "column": cell.column,
-        "where": cell.where,
-    }
+    return CellRow(f"data/{cell.file}" if published else "", cell.file, cell.row, cell.column, cell.where)
 
 
 def claim_rows(lookup: Lookup, keys: set[str], places: dict[str, list[str]], report: str) -> tuple[dict, ...]:

@@ -32,11 +32,11 @@ class Links:
         self._ids: dict[str, set[str]] = {}
         self._roots: dict[str, object] = {}
 
-    def add(self, path: str, root: dom.Element) -> list[Finding]:
+    def add(self, path: str, root: dom.Element, marks: dom.Marks) -> list[Finding]:
         """Read one page (`zh/index.html`). Returns ids that stand twice."""
         self._roots[path] = root
         seen, twice = set(), []
-        for node in root.xpath("//*[@id]"):
+        for node in marks.named:
             name = node.get("id")
             if name in seen:
                 twice.append(Finding("id", f"the id {name!r} stands twice on the page", name, name))

@@ -7,6 +7,7 @@ the language of its place. Every word of rank or universality has a claim in its
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from workflow.derive.fact import Fact
@@ -45,7 +46,7 @@ class NumbersLint:
             findings += self._piece(piece.text, piece.node, piece.around)
         for node, around in prose.told():
             findings += self._attributes(node, around.language)
-        return [*findings, *self._spliced(prose.keyed), *self._declared(prose.declared)]
+        return [*findings, *self._spliced(prose), *self._declared((*prose.marks.literal, *prose.marks.defined))]
 
     def _piece(self, text: str, node: dom.Element, around: dom.Around):
         if not around.covered:
@@ -98,9 +99,9 @@ class NumbersLint:
                 dom.anchor_of(node),
             )
 
-    def _spliced(self, nodes: list[dom.Element]):
-        for node in nodes:
-            keys, language = node.get("data-key").split(), dom.language(node)
+    def _spliced(self, prose: dom.Prose):
+        for node in prose.marks.keyed:
+            keys, language = node.get("data-key").split(), prose.around(node).language
             if unknown := [key for key in keys if not self.lookup.known(key)]:
                 yield Finding("unknown key", f"data-key {unknown[0]!r} is no fact of this campaign", unknown[0], dom.anchor_of(node))
                 continue
@@ -160,7 +161,7 @@ class NumbersLint:
         match = DIGITS.search(shown)
         return match.group() if match else None
 
-    def _declared(self, nodes: list[dom.Element]):
+    def _declared(self, nodes: Iterable[dom.Element]):
         known = {"data-lit": {*self.literals.literals, *BUILT_IN}, "data-def": {*self.literals.definitions}}
         for node in nodes:
             for attribute, names in known.items():

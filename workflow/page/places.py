@@ -7,10 +7,10 @@ from collections import defaultdict
 from workflow.page import dom
 
 
-def places(root: dom.Element) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+def places(marks: dom.Marks) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Fact key -> ids of the blocks that show it, and claim key -> ids of the blocks that it words; in page order."""
     facts, claims = defaultdict(dict), defaultdict(dict)
-    for node in root.xpath("//*[@data-key or @data-claim]"):
+    for node in marks.placed:
         if anchor := _block(node):
             for key in (node.get("data-key") or "").split():
                 facts[key][anchor] = None
@@ -19,9 +19,9 @@ def places(root: dom.Element) -> tuple[dict[str, list[str]], dict[str, list[str]
     return {key: list(found) for key, found in facts.items()}, {key: list(found) for key, found in claims.items()}
 
 
-def shown(root: dom.Element) -> set[str]:
+def shown(marks: dom.Marks) -> set[str]:
     """Keys of all facts on a page, wherever they stand."""
-    return {key for keys in root.xpath("//@data-key") for key in keys.split()}
+    return {key for node in marks.keyed for key in node.get("data-key").split()}
 
 
 def _block(node) -> str | None:

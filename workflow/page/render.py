@@ -104,6 +104,7 @@ class Page:
     html: str
     root: dom.Element
     """The page parsed, for checks."""
+    marks: dom.Marks
     coverage: Coverage
     sections: dict[str, Section]
     """Slug -> section, to name file and line of what a check finds."""
@@ -237,8 +238,8 @@ class Builder:
         for language in LANGUAGES:
             with self._collecting():
                 page = self._report(language)
-                found[language] = places(page.root)
-                keys |= shown(page.root)
+                found[language] = places(page.marks)
+                keys |= shown(page.marks)
                 yield page
         keys = self._indexed(keys)
         for language in LANGUAGES:
@@ -403,20 +404,21 @@ class Builder:
         """Render, fill in what can only be known of the rendered page (its counts, the facts it shows), check."""
         html = change(self._render(template, view))
         root = dom.parse(html)
-        coverage = Coverage.of(root)
+        marks = dom.Marks(root)
+        coverage = Coverage.of(marks)
         lookup = Lookup(self.campaign.values, self.lookup.own | coverage.facts())
         html = OWN_COUNT.sub(lambda m: data_element(fact := lookup.fact(m[1]), view.context.formatter(fact, language)), html)
-        for node in root.xpath("//data[starts-with(@data-key, 'page.')]"):
+        for node in (node for node in marks.keyed if node.tag == "data" and node.get("data-key").startswith("page.")):
             fact = lookup.fact(node.get("data-key"))
             node.text = view.context.formatter(fact, language)
             node.set("value", raw(fact))
         if view.kind == "report":
-            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(root), view.context)}\n"
+            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), view.context)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
         updated = max((run.end for run in view.runs), default="")
-        page = Page(view.path, language, html, root, coverage, sections, template, self.campaign.name, updated)
+        page = Page(view.path, language, html, root, marks, coverage, sections, template, self.campaign.name, updated)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
-        prose = dom.Prose(root)
+        prose = dom.Prose(root, marks)
         self.problems += [page.problem(finding) for finding in (*lint.check(root, prose), *lint_chinese.page_findings(root, prose))]
         return page
 

@@ -111,7 +111,7 @@ def _values(file: Path) -> Values:
 def _check_links(pages: list[Page], result: Result) -> None:
     links, by_path = Links(set(result.files)), {page.path: page for page in pages}
     for page in pages:
-        result.problems += [page.problem(finding) for finding in links.add(page.path, page.root)]
+        result.problems += [page.problem(finding) for finding in links.add(page.path, page.root, page.marks)]
     result.problems += [by_path[path].problem(finding) for path, finding in links.check()]
 
 

@@ -328,7 +328,7 @@ class Group:
     """Facts of one family, the first part of their keys."""
 
     name: str
-    rows: tuple[dict, ...]
+    rows: tuple
 
 
 @dataclass(frozen=True)

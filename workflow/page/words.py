@@ -80,20 +80,31 @@ class Words:
 
     def classes_in(self, text: str, language: str) -> dict[str, str]:
         """Classes of rank and direction words found in a text, each with the first word found."""
-        if not self._any[language].search(text):
-            return {}
-        text = self._ignored[language].sub(" ", text)
-        found = {}
-        for name, patterns in self.classes.items():
-            if match := patterns[language].search(text):
-                found[name] = match.group()
-        return found
+        # the same text stands on several pages and under several verdicts, and is read by several checks
+        known = self._read.setdefault(language, {})
+        if text not in known:
+            known[text] = self._search(text, language)
+        return known[text]
 
     @cached_property
-    def _any(self) -> dict[str, re.Pattern]:
-        """Any word of any class: most texts hold none."""
-        words = {language: [word for name in self.classes for word in self.of_class(name, language)] for language in ("en", "zh")}
-        return {"en": english(words["en"]), "zh": chinese(words["zh"])}
+    def _read(self) -> dict[str, dict[str, dict[str, str]]]:
+        return {}
+
+    def _search(self, text: str, language: str) -> dict[str, str]:
+        folded = text.casefold()
+        near = [name for name, stems in self._stems[language].items() if any(stem in folded for stem in stems)]
+        if not near:
+            return {}
+        text = self._ignored[language].sub(" ", text)
+        return {name: match.group() for name in near if (match := self.classes[name][language].search(text))}
+
+    @cached_property
+    def _stems(self) -> dict[str, dict[str, list[str]]]:
+        """Language -> class -> beginnings of its words: a text without any of them needs no pattern, and most texts have none."""
+        return {
+            language: {name: [re.split(r"[* ]", word)[0].casefold() for word in self.of_class(name, language)] for name in self.classes}
+            for language in ("en", "zh")
+        }
 
     def ranks_in(self, text: str, language: str) -> list[str]:
         """Words of rank or universality, which need a claim or a mark."""
@@ -122,7 +133,14 @@ class Words:
         return dict(reversed(self.polar_order(text, language)))
 
     def numbers_in(self, text: str, language: str) -> list[str]:
-        return [match.group() for match in self.number_patterns[language].finditer(text)]
+        known = self._counted.setdefault(language, {})
+        if text not in known:
+            known[text] = [match.group() for match in self.number_patterns[language].finditer(text)]
+        return known[text]
+
+    @cached_property
+    def _counted(self) -> dict[str, dict[str, list[str]]]:
+        return {}
 
     def parity_classes(self, with_claim: bool) -> set[str]:
         """Classes that both languages of a block must show: ranks always, directions where a result is stated."""
