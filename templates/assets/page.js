@@ -3,30 +3,30 @@
   const root = document.documentElement, THEME = "soundings-theme";
   const stored = () => { try { return localStorage.getItem(THEME) } catch { return null } };
   const store = (value) => { try { value ? localStorage.setItem(THEME, value) : localStorage.removeItem(THEME) } catch { /* a file: page may have no storage */ } };
-  const show = (theme) => theme ? root.setAttribute("data-theme", theme) : root.removeAttribute("data-theme");
+  const show = (theme) => theme ? root.dataset.theme = theme : delete root.dataset.theme;
   const all = (selector, node = document) => [...node.querySelectorAll(selector)];
   show(stored());
   root.classList.add("js");
 
   addEventListener("DOMContentLoaded", () => {
     for (const button of all(".needs-js")) button.hidden = button.id === "sources-switch" && !document.body.dataset.cards;
-    theme(); language(); contents(); tables(); readings(); motion(); cards();
+    theme(); language(); contents(); tables(); readings(); motion(); copy(); cards();
   });
 
   function theme() {
     const dark = matchMedia("(prefers-color-scheme: dark)");
-    document.getElementById("theme-switch").addEventListener("click", () => {
-      const now = root.getAttribute("data-theme") || (dark.matches ? "dark" : "light");
+    document.getElementById("theme-switch").onclick = () => {
+      const now = root.dataset.theme || (dark.matches ? "dark" : "light");
       const next = now === "dark" ? "light" : "dark";
       const value = next === (dark.matches ? "dark" : "light") ? null : next;
       show(value); store(value);
-    });
+    };
   }
 
   function language() {
     const link = document.querySelector("a.language"), href = link.getAttribute("href");
     const keep = () => link.setAttribute("href", href + location.hash);
-    addEventListener("hashchange", keep); keep();
+    onhashchange = keep; keep();
   }
 
   function contents() {
@@ -34,37 +34,43 @@
     if (!rail) return;
     const wide = matchMedia("(min-width: 67.5rem)"), details = rail.querySelector("details");
     const fold = () => { details.open = wide.matches };
-    wide.addEventListener("change", fold); fold();
+    wide.onchange = fold; fold();
     for (const link of all("a", rail)) links.set(link.hash.slice(1), link);
     const heads = all("main h2[id]").filter((head) => links.has(head.id));
     const mark = () => {
       let current = heads[0];
       for (const head of heads) if (head.getBoundingClientRect().top < innerHeight * .35) current = head;
-      for (const [id, link] of links) id === current.id ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current");
+      for (const [id, link] of links) link.ariaCurrent = id === current.id || null;
     };
-    let queued = false;
-    addEventListener("scroll", () => { if (!queued) { queued = true; requestAnimationFrame(() => { queued = false; mark() }) } }, { passive: true });
+    addEventListener("scroll", mark, { passive: true }); // at most once a frame
     mark();
   }
 
-  /* A column head sorts its table, by value where its cells have one; again turns the order round. */
+  /* A column head sorts its table, by value where its cells have one; again turns the order round. A folded table gets its buttons when it is unfolded. */
   function tables() {
-    for (const head of all("main thead th")) {
-      const body = head.closest("table").tBodies[0], at = head.cellIndex;
-      if (body.rows.length < 3 || !head.textContent || body.querySelector("[colspan], [rowspan]")) continue;
-      const button = document.createElement("button"), worth = (row) => {
-        const cell = row.cells[at], said = cell.querySelector("data")?.value ?? cell.textContent, number = parseFloat(said.replace(/,/g, ""));
+    for (const table of all("main table")) {
+      const fold = table.closest("details"), rows = table.tBodies[0];
+      if (rows.rows.length < 3 || rows.querySelector("[colspan], [rowspan]")) continue;
+      fold ? fold.ontoggle = () => { fold.ontoggle = null; sortable(table, rows) } : sortable(table, rows);
+    }
+  }
+
+  function sortable(table, body) {
+    for (const head of all("thead th", table)) {
+      if (!head.textContent) continue;
+      const at = head.cellIndex, button = document.createElement("button"), worth = (row) => {
+        const cell = row.cells[at], said = cell.dataset.value ?? cell.querySelector("data")?.value ?? cell.textContent, number = parseFloat(said.replace(/,/g, ""));
         return isNaN(number) ? said : number;
       };
       button.append(...head.childNodes);
       head.append(button);
-      button.addEventListener("click", () => {
+      button.onclick = () => {
         const turn = head.ariaSort === "ascending" ? -1 : 1;
         for (const other of head.parentNode.cells) other.ariaSort = null;
         head.ariaSort = turn > 0 ? "ascending" : "descending";
         const order = (a, b) => typeof a === typeof b ? (a > b) - (a < b) : typeof a === "number" ? -1 : 1;
         body.append(...[...body.rows].sort((one, two) => turn * order(worth(one), worth(two))));
-      });
+      };
     }
   }
 
@@ -89,15 +95,15 @@
       slider.max = drawings[0][1].length - 1;
       slider.value = 0;
       slider.setAttribute("aria-labelledby", table.caption.id);
-      for (const [svg, stops] of drawings) svg.addEventListener("pointermove", (event) => {
+      for (const [svg, stops] of drawings) svg.onpointermove = (event) => {
         const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
         slider.value = stops.reduce((best, stop, at) => Math.abs(stop[0] - x) < Math.abs(stops[best][0] - x) ? at : best, 0);
         read();
-      });
-      art.addEventListener("pointerleave", hide);
-      slider.addEventListener("input", read);
-      slider.addEventListener("focus", read);
-      slider.addEventListener("blur", hide);
+      };
+      art.onpointerleave = hide;
+      slider.oninput = read;
+      slider.onfocus = read;
+      slider.onblur = hide;
       art.append(slider);
       figure.append(said);
     }
@@ -136,20 +142,30 @@
       const seek = (time) => { for (const move of moves) { move.pause(); move.currentTime = time } mark() };
       const rest = () => { for (const move of moves) move.cancel() };
       const start = () => { if (now() >= end) seek(0); for (const move of moves) move.play(); mark() };
-      play.addEventListener("click", () => running() ? seek(now()) : start());
-      back.addEventListener("click", () => seek((ends.findLast((time) => time <= now() - 1) ?? 1) - 1));
-      on.addEventListener("click", () => seek((ends.find((time) => time > (now() >= end ? 0 : now() + 1)) ?? end) - 1));
-      addEventListener("beforeprint", rest);
+      play.onclick = () => running() ? seek(now()) : start();
+      back.onclick = () => seek((ends.findLast((time) => time <= now() - 1) ?? 1) - 1);
+      on.onclick = () => seek((ends.find((time) => time > (now() >= end ? 0 : now() + 1)) ?? end) - 1);
+      onbeforeprint = rest;
       rest();
       const watch = new IntersectionObserver(([entry]) => { if (entry.isIntersecting) { watch.disconnect(); start() } }, { threshold: .6 });
       watch.observe(figure.querySelector(".plate-art"));
     }
   }
 
+  /* Where the clipboard is closed to the page, the text is at least selected. */
+  function copy() {
+    const button = document.querySelector(".copy");
+    if (button) button.onclick = () => {
+      const text = button.closest("section").querySelector("pre");
+      getSelection().selectAllChildren(text);
+      navigator.clipboard?.writeText(text.textContent).then(() => { button.nextElementSibling.textContent = button.dataset.said }, () => {});
+    };
+  }
+
   function cards() {
     const source = document.body.dataset.cards;
     if (!source) return;
-    const { index } = document.body.dataset;
+    const { index } = document.body.dataset, NUMBERS = ":is(data, td, th)[data-key]";
     let facts, runs, words, wanting;
     // a script, because a page opened as a file may read nothing else
     const ready = () => wanting ??= new Promise((done) => {
@@ -162,8 +178,8 @@
     const card = document.createElement("div");
     let anchor = null, pinned = false, timer = 0;
     card.id = "card";
-    card.setAttribute("popover", "manual");
-    card.setAttribute("role", "dialog");
+    card.popover = "manual";
+    card.role = "dialog";
     document.body.append(card);
     const make = (name, text, href) => {
       const node = document.createElement(name);
@@ -178,8 +194,8 @@
       const list = document.createElement("dl");
       const row = (name, ...parts) => { if (!parts.some(Boolean)) return; const dd = make("dd"); dd.append(...parts.filter(Boolean)); list.append(make("dt", name), dd) };
       const close = make("button", "×");
-      close.setAttribute("aria-label", words.close);
-      close.addEventListener("click", hide);
+      close.ariaLabel = words.close;
+      close.onclick = hide;
       const head = make("h2", key), value = make("p", fact.t);
       value.className = "card-value";
       row(words.unrounded, code(fact.v + (fact.u ? " " + fact.u : "")), words[fact.s] ? " · " + words[fact.s] : "");
@@ -200,7 +216,7 @@
       card.style.top = Math.max(8, below ? box.bottom + 8 : box.top - size.height - 8) + "px";
     }
     async function open(node, pin) {
-      const key = node.getAttribute("data-key"), fact = await ready() && facts[key];
+      const { key } = node.dataset, fact = await ready() && facts[key];
       if (!fact) return;
       anchor?.classList.remove("open");
       anchor = node; pinned = pin;
@@ -216,40 +232,45 @@
       anchor = null; pinned = false;
       back?.focus?.();
     }
-    const number = (event) => event.target.closest?.("data[data-key], svg [data-key]");
+    const number = (event) => event.target.closest?.("[data-key]");
     const later = (action, wait) => { clearTimeout(timer); timer = setTimeout(action, wait) };
-    document.addEventListener("pointerover", (event) => {
+    document.onpointerover = (event) => {
       if (event.pointerType === "touch" || pinned) return;
       const node = number(event);
       if (node) later(() => open(node, false), 300);
       else if (card.contains(event.target)) clearTimeout(timer);
       else if (anchor) later(hide, 300);
       else clearTimeout(timer);
-    });
-    document.addEventListener("click", (event) => {
+    };
+    document.onclick = (event) => {
       const node = number(event);
       if (node && !node.closest("a, label, summary")) { clearTimeout(timer); anchor === node && pinned ? hide() : open(node, true) }
       else if (anchor && !card.contains(event.target)) hide();
-    });
-    document.addEventListener("keydown", (event) => {
+    };
+    document.onkeydown = (event) => {
       if (event.key === "Escape" && anchor) hide();
-      if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("data[tabindex]")) { event.preventDefault(); open(event.target, true).then(() => card.querySelector("button")?.focus()) }
-    });
+      if ((event.key === "Enter" || event.key === " ") && event.target.matches?.("[data-key][tabindex]")) { event.preventDefault(); open(event.target, true).then(() => card.querySelector("button")?.focus()) }
+    };
     addEventListener("scroll", () => { if (anchor) pinned ? place() : hide() }, { passive: true });
 
     const toggle = document.getElementById("sources-switch");
-    toggle.addEventListener("click", async () => {
+    toggle.onclick = async () => {
       if (!await ready()) return;
       const on = root.classList.toggle("sources");
-      toggle.setAttribute("aria-pressed", String(on));
-      for (const node of all("main data[data-key]")) {
-        if (!facts[node.getAttribute("data-key")]) continue;
-        on ? node.setAttribute("tabindex", "0") : node.removeAttribute("tabindex");
-        on ? node.setAttribute("role", "button") : node.removeAttribute("role");
+      toggle.ariaPressed = on;
+      for (const node of all("main " + NUMBERS)) {
+        if (!facts[node.dataset.key]) continue;
+        on ? node.tabIndex = 0 : node.removeAttribute("tabindex");
+        if (node.value) node.role = on ? "button" : null; // a cell stays a cell
       }
-    });
+    };
     const wanted = /^#k=(.+)/.exec(decodeURIComponent(location.hash));
-    const node = wanted && document.querySelector(`data[data-key="${CSS.escape(wanted[1])}"]`);
-    if (node) { node.scrollIntoView({ block: "center", behavior: "instant" }); open(node, true) }
+    const places = wanted ? all(NUMBERS).filter((one) => one.dataset.key === wanted[1]) : [];
+    const node = places.find((one) => one.checkVisibility()) ?? places[0];
+    if (node) {
+      for (const fold of all("details")) fold.open ||= fold.contains(node);
+      node.scrollIntoView({ block: "center", behavior: "instant" });
+      open(node, true);
+    }
   }
 })();

@@ -9,15 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
 from lxml import etree
 
 from tests.figures.plain import PlainNumbers, strings
 from workflow.figures.build import BUDGET
 from workflow.figures.fill import standalone
 from workflow.figures.style import LAYOUTS, TOKENS
-from workflow.figures.svg import _path
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,25 +109,3 @@ def test_labels_of_tables_exist(plate, values, language):
     assert [name for name in names if language not in labels.get(name, {})] == []
     assert all(len(row) == len(table.columns) for row in table.rows)
     assert all(PlainNumbers(language).text(values.fact(key)) for key in table.facts())
-
-
-def points(data: str) -> list[tuple[str, float, float]]:
-    """Where a path of straight strokes goes: every pair with `M` where the pen is lifted."""
-    found, x, y = [], 0.0, 0.0
-    for letter, numbers in re.findall(r"([MLHVz])([^MLHVz]*)", data):
-        values = [float(number) for number in numbers.split()]
-        while values:
-            x, y = (values.pop(0), y) if letter == "H" else (x, values.pop(0)) if letter == "V" else (values.pop(0), values.pop(0))
-            found.append((letter if letter == "M" else "L", x, y))
-            letter = "L" if letter == "M" else letter
-    return found
-
-
-strokes = st.lists(st.tuples(st.sampled_from((-3.5, 0, 1.5, 20, 310.4)), st.sampled_from((-1.5, 0, 7, 88.8))), min_size=1, max_size=6)
-
-
-@given(st.lists(strokes, min_size=1, max_size=4), st.booleans())
-def test_a_path_said_shorter_goes_to_the_same_places(lines, closed):
-    long = " ".join(f"M {' L '.join(f'{x:g} {y:g}' for x, y in line)}" for line in lines) + (" z" if closed else "")
-    short = _path(long)
-    assert points(short) == points(long) and len(short) < len(long) and short.endswith("z") == closed

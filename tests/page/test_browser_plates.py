@@ -22,7 +22,7 @@ SEEN = """() => [...document.querySelectorAll(".moving .plate-art > svg > g[id]"
 CURRENT = "() => [...document.querySelectorAll('.frames li')].findIndex((step) => step.ariaCurrent === 'step')"
 STILLS = "() => [...document.querySelectorAll('.frames svg')].map((still) => still.getBoundingClientRect().height).filter(Boolean)"
 COLUMN = """([plate, column]) => [...document.querySelectorAll(`#${plate} .plate-data tbody tr`)].map((row) =>
-  row.cells[column].querySelector("data")?.value ?? row.cells[column].textContent)"""
+  row.cells[column].dataset.value ?? row.cells[column].textContent)"""
 
 
 def page_with_motion(browser, site, path, **context):

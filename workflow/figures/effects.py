@@ -29,10 +29,9 @@ def strip(values: Values, layout: Layout, rows: list[tuple[str, str]], same: lis
     band = panel.x(1 / (1 + floor / 100)), panel.x(1 + floor / 100)
     sheet.text((band[0] + band[1]) / 2, layout.text, label("band"), "middle", INK2)
     count = len(rows) + above
-    for place in range(count):
-        # Narrow paper keeps the band out of the rows' labels.
-        y = panel.top + pitch * (place + 1) - 12
-        top, tall = (y - 11, 22) if layout.narrow else (panel.top + place * pitch, pitch + (6 if place == count - 1 else 0))
+    # Narrow paper keeps the band out of the rows' labels.
+    strips = [(panel.top + pitch * (place + 1) - 23, 22) for place in range(count)] if layout.narrow else [(panel.top, height)]
+    for top, tall in strips:
         sheet.rect(band[0], top, band[1] - band[0], tall, RULE)
         sheet.line([(panel.x(1), top), (panel.x(1), top + tall)], INK2, 1.2, (5, 3))
     if same:

@@ -174,10 +174,16 @@ class Panel:
 
     def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = DOT, width: float = 2.2, size: float = 8.0) -> None:
         """A series in data coordinates: line with the cue's dash, marks on it."""
-        drawn = [self.at(p) for p in points]
-        if len(drawn) > 1:
-            self.sheet.line(drawn, color, width, cue.dash)
-        self.sheet.marks(drawn, cue.marker, color, size, cue.filled)
+        self.curves([(points, cue)], color, width, size)
+
+    def curves(self, curves: Sequence[tuple[Sequence[Point], Cue]], color: Token = INK, width: float = 2.2, size: float = 8.0) -> None:
+        """Several series of one colour: the lines first, so that none runs through the marks of another."""
+        drawn = [([self.at(p) for p in points], cue) for points, cue in curves]
+        for points, cue in drawn:
+            if len(points) > 1:
+                self.sheet.line(points, color, width, cue.dash)
+        for points, cue in drawn:
+            self.sheet.marks(points, cue.marker, color, size, cue.filled)
 
     def broken(self) -> None:
         """The mark that says: this axis does not start at zero."""

@@ -11,20 +11,16 @@ import re
 import matplotlib
 from lxml import etree
 
+from workflow.figures.paths import PATH, mark, merge, path, short
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import SVG, TOKENS
 
 XLINK = "{http://www.w3.org/1999/xlink}href"
 
 _AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineCollection)_\d+")
-_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0"), ("stroke-width", "0"), ("stroke", "none")}
-_SHARED = {
-    "text": ("data-lit", "fill", "text-anchor", "stroke", "stroke-width", "paint-order"),
-    "use": ("fill", "stroke", "stroke-width"),
-    "path": ("fill", "stroke", "stroke-width", "stroke-dasharray"),
-}
-"""What neighbours of one kind must have in common to be written once."""
+_SHARED = ("data-lit", "fill", "text-anchor", "stroke", "stroke-width", "paint-order")
+"""What neighbouring coordinates must have in common to be declared once."""
 _COLOURS = {token.sentinel: token.css for token in TOKENS}
 
 
@@ -33,20 +29,27 @@ def render(sheet: Sheet, plate: str, stops: str = "") -> str:
     raw = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": plate, "path.simplify": False}):
         sheet.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}, transparent=True)
-    return finish(raw.getvalue(), plate, sheet.layout.name, sheet.layout.text, stops)
+    return finish(raw.getvalue(), plate, sheet.layout.name, sheet.layout.text, stops, bool(sheet.frames))
 
 
-def finish(raw: str, plate: str, layout: str, size: float, stops: str = "") -> str:
-    """Strip, flatten, recolour and name. `raw` is matplotlib's output; the result has slots `@@title@@` and `@@alt@@`."""
+def finish(raw: str, plate: str, layout: str, size: float, stops: str = "", played: bool = False) -> str:
+    """Strip, flatten, recolour and name. `raw` is matplotlib's output; the result has slots `@@title@@` and `@@alt@@`.
+
+    `played`: the drawing is shown in phases, so that its groups keep their names and their own order.
+    """
     root = etree.fromstring(raw.encode(), etree.XMLParser(remove_blank_text=True, remove_comments=True))
     prefix = plate if layout == "wide" else f"{plate}-{layout}"
     for node in [n for n in root if etree.QName(n).localname in ("metadata", "defs")]:
         root.remove(node)
-    _markers(root, plate if layout == "wide" else f"{plate}{layout[0]}")
+    shapes = _shapes(root)
     _flatten(root)
     for node in root.iter():
         _plain_attributes(node, size)
-    _group(root, prefix)
+    for use in list(root.iter(f"{{{SVG}}}use")):
+        use.tag = PATH
+        use.set("d", mark(shapes[use.attrib.pop(XLINK).lstrip("#")], float(use.attrib.pop("x")), float(use.attrib.pop("y"))))
+    _group(root, prefix if played else "")
+    merge(root)
     _gather(root)
     box = root.get("viewBox")
     root.attrib.clear()
@@ -56,7 +59,7 @@ def finish(raw: str, plate: str, layout: str, size: float, stops: str = "") -> s
         root.set("data-stops", stops)
     root.set("role", "img")
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
-    root.set("font-size", _short(str(size)))
+    root.set("font-size", short(str(size)))
     root.set("stroke-linejoin", "round")
     for position, (tag, slot) in enumerate((("title", "@@title@@"), ("desc", "@@alt@@"))):
         node = etree.Element(f"{{{SVG}}}{tag}", id=f"{prefix}-{tag}")
@@ -66,27 +69,12 @@ def finish(raw: str, plate: str, layout: str, size: float, stops: str = "") -> s
     return etree.tostring(root, encoding="unicode") + "\n"
 
 
-def _markers(root, prefix: str) -> None:
-    """Give the shared mark shapes ids of this plate, one place and plain `href`s."""
-    names: dict[str, str] = {}
-    by_shape: dict[str, str] = {}
-    for path in [node for node in root.iter(f"{{{SVG}}}path") if node.get("id")]:
-        own, shape = path.get("id"), _path(path.get("d"))
-        if shape in by_shape:  # drawn before, in another colour
-            path.getparent().remove(path)
-        else:
-            by_shape[shape] = f"{prefix}{len(by_shape)}"
-            path.set("id", by_shape[shape])
-            path.attrib.pop("style", None)  # a mark takes its look from where it is used
-        names[own] = by_shape[shape]
-    for use in root.iter(f"{{{SVG}}}use"):
-        use.set("href", "#" + names[use.attrib.pop(XLINK).lstrip("#")])
-    shapes = etree.Element(f"{{{SVG}}}defs")
+def _shapes(root) -> dict[str, str]:
+    """Take the outlines of the marks out of the drawing: id -> path around the origin."""
+    shapes = {node.get("id"): node.get("d") for node in root.iter(PATH) if node.get("id")}
     for defs in list(root.iter(f"{{{SVG}}}defs")):
-        shapes.extend(list(defs))
         defs.getparent().remove(defs)
-    if len(shapes):
-        root.insert(0, shapes)
+    return shapes
 
 
 def _flatten(node) -> None:
@@ -114,47 +102,16 @@ def _plain_attributes(node, size: float) -> None:
                 continue
         if name == "text-anchor" and value == "start":
             continue
-        node.set(name, _COLOURS.get(value, _short(value)))
+        node.set(name, _COLOURS.get(value, short(value)))
     if re.match(r"rotate\(-?0 ", node.get("transform", "")):
         del node.attrib["transform"]
-    for name in ("x", "y", "d", "transform"):
+    for name in () if node.tag == f"{{{SVG}}}use" else ("x", "y", "d", "transform"):
         if node.get(name):
-            node.set(name, _path(node.get(name)) if name == "d" else _short(node.get(name)))
-
-
-def _path(data: str) -> str:
-    """The shortest way to say the same path: level and upright strokes by one coordinate, repeated letters left out, no spaces around letters."""
-    steps = re.findall(r"([MLCQz])([^MLCQz]*)", _short(data))
-    numbers = [points.split() for _, points in steps]
-    if CIRCLE == [letter for letter, _ in steps] and numbers[0] == numbers[-2][-2:]:
-        return _circle(numbers[0][1])
-    said, repeats, at = "", "", ()
-    for (letter, _), points in zip(steps, numbers):
-        to = points[-2:] or at
-        if letter == "L" and to[1] == at[1]:
-            letter, points = "H", points[:1]
-        elif letter == "L" and to[0] == at[0]:
-            letter, points = "V", points[1:]
-        said += (" " if letter == repeats else letter) + " ".join(points)
-        repeats, at = {"M": "L", "z": ""}.get(letter, letter), to
-    return said
-
-
-CIRCLE = [*"MCCCCCCCCz"]
-"""How matplotlib writes a round mark: eight curves from its lowest point."""
-
-
-def _circle(radius: str) -> str:
-    return f"M-{radius} 0a{radius} {radius} 0 1 1 {2 * float(radius):g} 0 {radius} {radius} 0 1 1-{2 * float(radius):g} 0z"
-
-
-def _short(text: str) -> str:
-    """Numbers to a tenth of a unit, which is below what a screen shows."""
-    return _NUMBER.sub(lambda found: f"{round(float(found[0]), 1) + 0.0:g}", text)
+            node.set(name, path(node.get(name)) if name == "d" else short(node.get(name)))
 
 
 def _group(root, prefix: str) -> None:
-    """Turn the gids `group/role,...` into `<g id>` around neighbours of one group and into attributes of the element."""
+    """Turn the gids `group/role,...` into attributes of the element and, with a prefix, into `<g id>` around neighbours of one group."""
     open_group, open_name = None, None
     for node in list(root):
         name, _, roles = node.get("id", "").partition("/")
@@ -167,7 +124,7 @@ def _group(root, prefix: str) -> None:
             root.remove(node)
             if name != open_name:
                 open_group, open_name = None, name
-                if name:
+                if name and prefix:
                     open_group = etree.Element(f"{{{SVG}}}g", id=f"{prefix}-{name}")
                     root.insert(place, open_group)
             for offset, child in enumerate(inner):
@@ -178,37 +135,28 @@ def _group(root, prefix: str) -> None:
 
 
 def _gather(parent) -> None:
-    """Neighbours that look alike share what they share: coordinates one declared group, marks one coloured group, hairlines one path."""
+    """Neighbouring coordinates of one look are one declared group."""
     for child in list(parent):
         if etree.QName(child).localname == "g":
             _gather(child)
     shared, group, last = None, None, None
     for child in list(parent):
-        tag = etree.QName(child).localname
-        names = _SHARED.get(tag if tag != "text" or child.get("data-lit") else "")
-        look = names and (tag, tuple(child.get(name) for name in names))
-        if look is None or child.get("id") or child.get("fill", "none") != "none" and tag == "path":
-            shared = None
-            continue
-        if look == shared:
-            if tag == "path":
-                last.set("d", f"{last.get('d')}{child.get('d')}")
-                parent.remove(child)
-                continue
-            if group is None:
-                group = etree.Element(f"{{{SVG}}}g")
-                parent.insert(parent.index(last), group)
-                for name in names:
-                    if last.get(name):
-                        group.set(name, last.get(name))
-                _share(group, last, names)
-            _share(group, child, names)
-        else:
+        look = tuple(child.get(name) for name in _SHARED) if child.get("data-lit") else None
+        if look is None or look != shared:
             shared, group, last = look, None, child
+            continue
+        if group is None:
+            group = etree.Element(f"{{{SVG}}}g")
+            parent.insert(parent.index(last), group)
+            for name in _SHARED:
+                if last.get(name):
+                    group.set(name, last.get(name))
+            _share(group, last)
+        _share(group, child)
 
 
-def _share(group, child, names: tuple[str, ...]) -> None:
-    for name in names:
+def _share(group, child) -> None:
+    for name in _SHARED:
         child.attrib.pop(name, None)
     group.append(child)
 

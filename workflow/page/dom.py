@@ -14,6 +14,8 @@ EXEMPT = {"code", "pre", "script", "style", "time", "kbd", "samp"}
 """Elements whose text is not prose: hashes, commands, paths, stamps."""
 BLOCKS = {"p", "li", "td", "th", "dd", "dt", "h1", "h2", "h3", "h4", "figcaption", "caption", "summary", "blockquote", "aside", "div", "section", "figure", "header",
           "footer", "nav", "main", "body", "table", "ul", "ol", "dl", "details", "title", "meta", "text", "desc"}  # fmt: skip
+CELL_VALUE = "data-value"
+"""What `value` is to a `data`, on a cell that shows one fact."""
 SPOKEN = ("alt", "title", "aria-label", "placeholder", "content")
 _SPOKEN = frozenset(SPOKEN)
 """Attributes that are read out or shown."""
@@ -31,6 +33,11 @@ def text_of(node: Element) -> str:
 def tag(node) -> str:
     """Name of an element; empty for a comment. (The HTML parser lowers names and keeps no namespaces.)"""
     return node.tag if isinstance(node.tag, str) else ""
+
+
+def for_programs(node: Element) -> str | None:
+    """The unrounded value that an element shows, if it is all one fact: a `data`, or a cell of a plate's table."""
+    return node.get("value", "") if node.tag == "data" else node.get(CELL_VALUE)
 
 
 def ancestors(node) -> Iterator[Element]:

@@ -107,15 +107,15 @@ def _stands_apart(node: dom.Element) -> bool:
 
 def _own(node, language: str):
     if node.text:
-        yield node.text
+        yield "x" if node.text == dom.for_programs(node) else node.text  # shown as it was measured: a name of a machine, not our prose
     for child in node:
         name = dom.tag(child)
         if name in ("script", "style", "svg") or not name or (name == "a" and child.get("class") in ASIDE):
             pass
         elif child.get("class") == "no" or _stands_apart(child):
             yield "\v"
-        elif name == "data" and child.text == child.get("value"):
-            yield "x"  # shown as it was measured: a name of a machine, not our prose
+        elif child.text and child.text == dom.for_programs(child):
+            yield "x"
         elif name in dom.EXEMPT or name == "math" or child.get("lang") and dom.language(child) != language:
             yield "x"
         elif name == "br":

@@ -52,7 +52,7 @@ class NumbersLint:
         if not around.covered:
             yield from self._typed(text, around.language, node)
             yield from self._times(node, text, around.language)
-        if not around.worded and node.tag != "data":
+        if not around.worded and dom.for_programs(node) is None:
             yield from self._ranks(node, text, around.language)
 
     def _attributes(self, node: dom.Element, language: str):
@@ -107,7 +107,7 @@ class NumbersLint:
                 continue
             facts = [self.lookup.fact(key) for key in keys]
             shown = dom.text_of(node) if dom.tag(node) != "meta" else node.get("content") or ""
-            if dom.tag(node) == "data":
+            if dom.for_programs(node) is not None:
                 yield from self._value(node, facts[0], language, shown)
             elif left := self._left_over(shown, facts, language):
                 yield Finding(
@@ -121,7 +121,7 @@ class NumbersLint:
         if fact.missing:
             yield Finding("spliced value", f"{fact.key} is missing, yet shown as “{shown}”", shown, dom.anchor_of(node))
             return
-        raw = node.get("value") or ""
+        raw = dom.for_programs(node)
         expected = for_programs(fact)
         if raw != expected:
             yield Finding("spliced value", f"value={raw!r} of {fact.key} is not its value {expected}", shown, dom.anchor_of(node))

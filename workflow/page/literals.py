@@ -13,7 +13,7 @@ from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
 
 LANGUAGES = ("en", "zh")
-BUILT_IN = {"axis": "ticks of an axis", "formula": "constants of a formula", "footnote": "number of a footnote"}
+BUILT_IN = {"axis": "ticks of an axis", "formula": "constants of a formula", "footnote": "number of a footnote", "file": "name, row count, digest and commit of a data file"}
 """Marks that the page engine and the figures set themselves."""
 
 

@@ -28,7 +28,7 @@ VARIABLE = re.compile(r"<mi>([^<&]|&#\w+;)</mi>")
 they find γ in some bold one."""
 ROW = re.compile(r"^(<math[^>]*>)<mrow>(.*)</mrow></math>$", re.DOTALL)
 """The converter puts every formula into one row; <math> is a row itself."""
-LONE = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>")
+LONE = re.compile(r"<mrow>(<(m[ino])>[^<]*</\2>|<msub>(?:<m[ino]>[^<]*</m[ino]>){2}</msub>)</mrow>")
 """A group of one, which groups nothing."""
 BOXES = ("note", "key", "warn", "transfers")
 
@@ -78,7 +78,8 @@ def formula(source: str, display: bool) -> str:
     inner = re.sub(r"<[^>]*>", "", math)
     if "\\" in inner:
         raise MarkdownError(f"formula ${source.strip()}$: unknown macro {inner[inner.index(chr(92)) :].split('<')[0]!r}")
-    return math.replace("<math ", f'<math data-lit="formula" alttext="{escape(source.strip(), quote=True)}" ', 1)
+    math = math.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1).replace(' display="inline"', "", 1)  # HTML knows both
+    return math.replace("<math", f'<math data-lit="formula" alttext="{escape(source.strip(), quote=True)}"', 1)
 
 
 class Markdown:

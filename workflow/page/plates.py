@@ -11,11 +11,12 @@ from html import escape
 from pathlib import Path
 
 from workflow.figures.fill import StringsError, fill, standalone
+from workflow.figures.style import SVG
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
 from workflow.page.speaking import lacking
-from workflow.page.splice import PLATE_WORDS, Context, data_element, reason_element
+from workflow.page.splice import PLATE_WORDS, Context, data_cell, reason_element
 from workflow.page.strings import Strings
 
 WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
@@ -83,6 +84,8 @@ class Plates:
     drawings: dict[str, Drawing]
     to_root: str
     """Path from the page to the campaign's root: `` or `../`."""
+    tabled: frozenset[str] = frozenset()
+    """Plates whose data table stands in the open on the page: it is not folded under them once more."""
     _filled: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
@@ -162,7 +165,7 @@ class Plates:
         label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
         caption = (
             f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
-            f'<span class="plate-sub">{self.subtitle(plate)}</span></figcaption>'
+            f"{self.subtitle(plate)}</figcaption>"
         )
         size = f"plate{' wide' if drawing.wide else ''}{' moving' if drawing.frames else ''}"
         opening = f'<figure id="plate-{plate}" class="{size}" data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
@@ -173,12 +176,16 @@ class Plates:
         narrow = self._inlined(plate, "narrow") if drawing.narrow else ""
         stills, buttons = (self._stills(drawing), self._buttons()) if drawing.frames else ("", "")
         art = f'<div class="plate-art{"" if narrow else " single"}">{self._inlined(plate, "svg")}{narrow}{buttons}{stills}</div>'
-        table = (
-            f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(plate, False)}</details>'
-            if drawing.table
-            else ""
-        )
-        return f"{opening}{caption}{art}{table}{self._footer(drawing)}</figure>\n"
+        return f"{opening}{caption}{art}{self._numbers(drawing)}{self._footer(drawing)}</figure>\n"
+
+    def _in_the_open(self, drawing: Drawing) -> bool:
+        return drawing.id in self.tabled and "data-stops" not in (drawing.svg or "")
+
+    def _numbers(self, drawing: Drawing) -> str:
+        """The data table, folded. (The footer leads to one that the page shows in the open; what a drawing can be read off needs its rows in the figure.)"""
+        if not drawing.table or self._in_the_open(drawing):
+            return ""
+        return f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(drawing.id, False)}</details>'
 
     def _stills(self, drawing: Drawing) -> str:
         """A caption for each phase, and the phase itself for where nothing moves: clones of the drawing's own groups, cut to their part of the paper."""
@@ -204,7 +211,7 @@ class Plates:
 
     def _inlined(self, plate: str, width: str) -> str:
         """The drawing for its place in the page, whose style sheet has every colour: the literal ones that a file needs are left out."""
-        svg = FALLBACK.sub(r"var(\1)", self.svg(plate, width)).replace(HALO, 'class="halo"')
+        svg = FALLBACK.sub(r"var(\1)", self.svg(plate, width)).replace(HALO, 'class="halo"').replace(f' xmlns="{SVG}"', "", 1)
         if not self.drawings[plate].frames:  # the style sheet does not reach into clones
             svg = UNFILLED.sub(r"\1", svg)
         if width == "narrow":  # one of the two is shown; both are called what the wide one says
@@ -217,9 +224,10 @@ class Plates:
 
     def _footer(self, drawing: Drawing) -> str:
         files = [file for file in drawing.sources if file.endswith((".csv", ".csv.gz"))]
-        data = ", ".join(f'<a href="{self.to_root}data/{escape(file)}"><code>{escape(file)}</code></a>' for file in files)
+        data = ", ".join(f'<a href="{self.to_root}data/{escape(file)}" data-lit="file">{escape(file)}</a>' for file in files)
         svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
-        parts = [f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]
+        table = f'<a href="#table-{drawing.id}">{self.ui("table")}</a>' if self._in_the_open(drawing) else ""
+        parts = [table, f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]
         return f'<p class="plate-source">{" · ".join(part for part in parts if part)}</p>'
 
     def data_table(self, plate: str, framed: bool = True) -> str:
@@ -246,7 +254,7 @@ class Plates:
             return f"<{opening}>–{closing}"
         if "key" in cell:
             fact = self.context.lookup.fact(cell["key"])
-            return f"<{opening}>{data_element(fact, self.context.formatter(fact, self.context.language))}{closing}"
+            return data_cell(fact, self.context.formatter(fact, self.context.language), opening)
         if "label" in cell:
             return f"<{opening}>{self.inline(self.strings.leaf('plates', plate, 'labels', cell['label'], language=self.context.language))}{closing}"
         return f'<{opening} data-lit="axis">{escape(cell["lit"], quote=False)}{closing}'

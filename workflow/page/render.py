@@ -17,6 +17,7 @@ from workflow.page import beside, directions, dom, guarantees, ledger, lint_chin
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
+from workflow.page.dialect import uses
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.format import Formatter
@@ -275,9 +276,16 @@ class Builder:
         shown = {plate for section in self.sources.content.sections[language] if not self._missing(section) for plate in section.plates}
         context = replace(context, unlinked=frozenset(hidden - shown))
         to_root = "" if language == "en" else "../"
-        plates = Plates(context, self.sources.strings, self.drawings, to_root)
+        plates = Plates(context, self.sources.strings, self.drawings, to_root, self._tabled)
         plates.context = replace(context, figure=plates.figure, data_table=plates.data_table)
         return plates
+
+    @cached_property
+    def _tabled(self) -> frozenset[str]:
+        """Plates whose data table some shown section writes out, whatever its claims say."""
+        shown = [section for section in self.sources.content.sections["en"] if not self._missing(section)]
+        found = [use for section in shown for use in uses(section.tree) if use.call.function == "table" and use.claim is None and not use.absent]
+        return frozenset(use.call.args[0] for use in found)
 
     def _section(self, section: Section, context: Context) -> SectionView:
         missing = self._missing(section)

@@ -9,6 +9,7 @@ from html import escape
 
 from workflow.derive.fact import Fact
 from workflow.derive.values import UnknownKey
+from workflow.page import dom
 from workflow.page.dialect import Block, Call, Claim, Node, Text
 from workflow.page.errors import PageError, Problem
 from workflow.page.format import FormatError, Formatter, for_programs
@@ -19,6 +20,9 @@ from workflow.page.speaking import speaks
 
 CELLS = re.compile(r"(?<!\\)\|")
 """What parts the cells of a table row."""
+FILLED_CELL = re.compile(r"<(t[dh])((?: [^<>]*)?)><data( [^<>]*)>([^<>]*)</data></\1>")
+WORDED_CELL = re.compile(r"<(t[dh])((?: [^<>]*)?)><span( data-claim=[^<>]*)>((?:[^<]|<(?!/?span\b))*)</span></\1>")
+CLASS = re.compile(r' class="([^"]*)"')
 SECTION_WORDS = {"en": ("section ", ""), "zh": ("第 ", " 节")}
 PLATE_WORDS = {"en": ("Plate ", ""), "zh": ("图版 ", "")}
 
@@ -65,10 +69,32 @@ class Choice:
 
 def data_element(fact: Fact, text: str, kind: str = "number") -> str:
     """The element that shows a fact."""
+    return f"<data{_of_fact(fact, 'value', kind)}>{escape(text, quote=False)}</data>"
+
+
+def data_cell(fact: Fact, text: str, opening: str = "td") -> str:
+    """A cell that is all one fact, and so needs no element inside it. `opening`: its tag with what else it carries."""
+    return f"<{opening}{_of_fact(fact, dom.CELL_VALUE)}>{escape(text, quote=False)}</{opening.partition(' ')[0]}>"
+
+
+def whole_cells(html: str) -> str:
+    """Cells of a written table that hold one spliced number, or the words of one claim, and nothing else: the cell carries the mark itself."""
+    return FILLED_CELL.sub(_whole_cell, WORDED_CELL.sub(r"<\1\2\3>\4</\1>", html))
+
+
+def _whole_cell(found: re.Match) -> str:
+    cell, own, fact, text = found.groups()
+    classes = " ".join(CLASS.findall(own + fact))
+    fact = fact.replace(" value=", f" {dom.CELL_VALUE}=", 1)
+    return f"<{cell}{CLASS.sub('', own)}{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}{CLASS.sub('', fact)}>{text}</{cell}>"
+
+
+def _of_fact(fact: Fact, value: str, kind: str = "number") -> str:
+    """The attributes of an element that shows a fact. `value`: the one that programs read."""
     form = "" if kind == "number" and not isinstance(fact.value, str) else "word"
     status = "" if fact.status == "measured" else fact.status
     classes = f' class="{f"{form} {status}".strip()}"' if form or status else ""
-    return f'<data{classes} value="{escape(for_programs(fact), quote=True)}" data-key="{escape(fact.key, quote=True)}">{escape(text, quote=False)}</data>'
+    return f'{classes} {value}="{escape(for_programs(fact), quote=True)}" data-key="{escape(fact.key, quote=True)}"'
 
 
 def reason_element(reason: str, context: Context) -> str:

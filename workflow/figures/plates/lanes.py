@@ -44,9 +44,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 def _throughput(panel: Panel, curves: dict[str, list[Mark]]) -> None:
     size = panel.sheet.layout.text
     places = spread([panel.y(marks[-1].value) for marks in curves.values()], size + 4, panel.top, panel.bottom)
-    for (lane, marks), place in zip(curves.items(), places):
+    for marks in curves.values():
         panel.evidence(marks)
-        panel.curve([(m.at, m.value) for m in marks], INK, LANE[lane])
+    panel.curves([([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in curves.items()])
+    for lane, place in zip(curves, places):
         panel.sheet.text(panel.right + 6, place + size * 0.35, label(lane), bold=lane == "dspark")
 
 

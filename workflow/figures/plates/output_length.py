@@ -40,9 +40,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 def _rates(panel: Panel, rates: dict[str, list[Mark]]) -> None:
     text = panel.sheet.layout.text
     heights = spread([panel.y(marks[-1].value) for marks in rates.values()], text + 4, panel.top, panel.bottom)
-    for (lane, marks), height in zip(rates.items(), heights):
+    for marks in rates.values():
         panel.evidence(marks, INK)
-        panel.curve([(m.at, m.value) for m in marks], INK, LANE[lane], size=7)
+    panel.curves([([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in rates.items()], INK, size=7)
+    for lane, height in zip(rates, heights):
         panel.sheet.text(panel.right + 6, height + text * 0.35, label(lane), bold=lane == "dspark")
 
 

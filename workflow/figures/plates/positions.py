@@ -37,11 +37,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     sheet.text(0, layout.text + 1, label("forward"), color=DEN, bold=True)
     panel.frame(thin(levels, 5 if layout.narrow else 9), nice_ticks(up, 4))
     ends = spread([panel.y(line[-1][2]) for line in found.values()], layout.text + 2, panel.top, panel.bottom)
-    for place, ((level, line), end) in enumerate(zip(found.items(), ends)):
-        with sheet.group(f"c{level}"):
-            panel.curve([(at, ms) for at, _, ms in line], DEN, Cue("osD^vP"[place % 6]), size=7)
-            x, y = panel.at((line[-1][0], line[-1][2]))
-            sheet.axis_text(x + 9, end + layout.text * 0.35 if abs(end - y) < layout.text * 3 else y, str(level), "start", halo=True)
+    panel.curves([([(at, ms) for at, _, ms in line], Cue("osD^vP"[place % 6])) for place, line in enumerate(found.values())], DEN, size=7)
+    for (level, line), end in zip(found.items(), ends):
+        x, y = panel.at((line[-1][0], line[-1][2]))
+        sheet.axis_text(x + 9, end + layout.text * 0.35 if abs(end - y) < layout.text * 3 else y, str(level), "start", halo=True)
     sheet.text(panel.right, sheet.height - 6, label("positions"), "end", INK2)
     return sheet
 

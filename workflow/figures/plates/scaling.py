@@ -104,8 +104,8 @@ def _draw_wait(sheet: Sheet, box: tuple, up: Scale, waits: dict) -> None:
     panel.frame(thin(levels, 4), nice_ticks(panel.yscale, 4))
     sheet.stops = [Stop(panel.x(level), level) for level in levels]
     places = spread([panel.y(line[-1].value) for line in waits.values()], layout.text + 4, panel.top, panel.bottom)
-    for (lane, line), place in zip(waits.items(), places):
-        panel.curve([(m.at, m.value) for m in line], INK, LANE[lane], size=7)
+    panel.curves([([(m.at, m.value) for m in line], LANE[lane]) for lane, line in waits.items()], INK, size=7)
+    for lane, place in zip(waits, places):
         sheet.text(panel.right + 6, place + layout.text * 0.35, label(lane), bold=lane == "dspark")
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("concurrency"), "end", INK2)
 

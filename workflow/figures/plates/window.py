@@ -66,10 +66,10 @@ def _lines(panel: Panel, curves: dict[str, list[Mark]], color: Token) -> None:
     size = panel.sheet.layout.text
     ends = [panel.y(marks[-1].value) for marks in curves.values()]
     places = spread(ends, size + 1.5, panel.top, panel.bottom - 2)
-    for (content, marks), place in zip(curves.items(), places):
-        cue = CUES.get(content, Cue("o"))
+    for marks in curves.values():
         panel.evidence(marks, color, whiskers=False)
-        panel.curve([(m.at, m.value) for m in marks], color, cue, size=7)
+    panel.curves([([(m.at, m.value) for m in marks], CUES.get(content, Cue("o"))) for content, marks in curves.items()], color, size=7)
+    for content, place in zip(curves, places):
         if content in CUES:
             panel.sheet.text(panel.right + 8, place + size * 0.35, label(content), color=color)
         else:

@@ -1,0 +1,126 @@
+"""How a drawing's lines and marks are written: each as short as can be, and those of one look as one path, so that a series costs a page one element."""
+
+from __future__ import annotations
+
+import re
+
+from workflow.figures.style import SVG
+
+PATH = f"{{{SVG}}}path"
+LOOK = ("fill", "stroke", "stroke-width", "stroke-dasharray", "transform")
+CIRCLE = [*"MCCCCCCCCz"]
+"""How matplotlib writes a round mark: eight curves from its lowest point."""
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_STEP = re.compile(r"([MLHVCQzhvla])([^MLHVCQzhvla]*)")
+
+Box = tuple[float, float, float, float]
+"""left, top, right, bottom"""
+
+
+def short(text: str) -> str:
+    """Numbers to a tenth of a unit, which is below what a screen shows."""
+    return _NUMBER.sub(lambda found: _tenth(float(found[0])), text)
+
+
+def path(data: str) -> str:
+    """The shortest way to say the same path: level and upright strokes by one coordinate, repeated letters left out, no spaces around letters."""
+    said, repeats, at = "", "", ()
+    for letter, numbers in re.findall(r"([MLCQz])([^MLCQz]*)", short(data)):
+        points = numbers.split()
+        to = points[-2:] or at
+        if letter == "L" and to[1] == at[1]:
+            letter, points = "H", points[:1]
+        elif letter == "L" and to[0] == at[0]:
+            letter, points = "V", points[1:]
+        said += (" " if letter == repeats else letter) + " ".join(points)
+        repeats, at = {"M": "L", "z": ""}.get(letter, letter), to
+    return said
+
+
+def mark(shape: str, x: float, y: float) -> str:
+    """A mark's outline around the origin, as matplotlib writes it, moved to (x, y) and told in steps from there. Coordinates in SVG units."""
+    steps = re.findall(r"([MLCz])([^MLCz]*)", shape)
+    numbers = [[float(number) for number in points.split()] for _, points in steps]
+    if CIRCLE == [letter for letter, _ in steps]:
+        radius = round(numbers[0][1], 1)
+        return f"M{_tenth(x)} {_tenth(y - radius)}a{radius:g} {radius:g} 0 1 0 .1 0z"  # from its top all the way round, a hair short
+    said, repeats, left, top = "", "", 0.0, 0.0
+    for (letter, _), points in zip(steps, numbers):
+        if letter == "z":
+            said, repeats = said + "z", ""
+            continue
+        right, bottom = (round(value, 1) for value in points)
+        across, down = _tenth(right - left), _tenth(bottom - top)
+        if letter == "M":
+            step, told = "M", f"{_tenth(x + right)} {_tenth(y + bottom)}"
+        else:
+            step = "h" if top == bottom else "v" if left == right else "l"
+            told = {"h": across, "v": down}.get(step, f"{across} {down}")
+        said += (" " if step == repeats else step) + told
+        repeats, left, top = step, right, bottom
+    return said
+
+
+def merge(parent) -> None:
+    """One path for all of a group that look alike. One that something drawn in between would then cover keeps its place."""
+    for child in list(parent):
+        if child.tag == f"{{{SVG}}}g":
+            merge(child)
+    drawn: list[tuple] = []
+    for child in list(parent):
+        if child.tag != PATH:
+            if len(child) and next(child.iter(PATH), None) is not None:
+                drawn.clear()  # a group of its own order
+            continue
+        if not child.get("d"):
+            parent.remove(child)  # nothing of it lies on the paper
+            continue
+        look, box = tuple(child.get(name) for name in LOOK), extent(child.get("d"))
+        for place in range(len(drawn) - 1, -1, -1):
+            earlier, same, around = drawn[place]
+            if same == look:
+                earlier.set("d", earlier.get("d") + child.get("d"))
+                parent.remove(child)
+                drawn[place] = earlier, same, _union(around, box)
+                break
+            if _meet(around, box):
+                drawn.append((child, look, box))
+                break
+        else:
+            drawn.append((child, look, box))
+
+
+def extent(data: str) -> Box:
+    """What a path of this module covers, its control points included; no letter but M L H V C Q z and the h v l a of marks."""
+    x = y = 0.0
+    across, down = [], []
+    for letter, text in _STEP.findall(data):
+        numbers = [float(number) for number in text.split()]
+        if letter == "a":
+            across += [x - numbers[0], x + numbers[0]]
+            down.append(y + 2 * numbers[1])
+        elif letter in "HVhv":
+            for number in numbers:
+                level, base = letter in "Hh", (x if letter in "Hh" else y) * letter.islower()
+                x, y = (base + number, y) if level else (x, base + number)
+        else:
+            for right, below in zip(numbers[::2], numbers[1::2]):
+                x, y = (x + right, y + below) if letter == "l" else (right, below)
+                across.append(x)
+                down.append(y)
+        across.append(x)
+        down.append(y)
+    return min(across), min(down), max(across), max(down)
+
+
+def _meet(one: Box, other: Box, air: float = 2.0) -> bool:
+    """Whether two boxes touch, with room for the width of their strokes."""
+    return one[0] < other[2] + air and other[0] < one[2] + air and one[1] < other[3] + air and other[1] < one[3] + air
+
+
+def _union(one: Box, other: Box) -> Box:
+    return min(one[0], other[0]), min(one[1], other[1]), max(one[2], other[2]), max(one[3], other[3])
+
+
+def _tenth(value: float) -> str:
+    return f"{round(value, 1) + 0.0:g}"
