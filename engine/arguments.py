@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 
 class Parser(argparse.ArgumentParser):
@@ -10,3 +11,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str):
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def file_path(text: str) -> Path:
+    """A flag's path; for argparse. An empty one would be the working folder, and no name has a zero byte."""
+    if not text or "\0" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is no path")
+    return Path(text)

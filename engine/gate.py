@@ -11,14 +11,14 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 from engine import csvio, manifest
+from engine.arguments import file_path
 from engine.bench import gate_checks, gate_plan, unbooted
 from engine.bench.campaign import Campaign
-from engine.bench.command import Run, flags, guarded, load
+from engine.bench.command import Run, flags, guarded, load, writable
 from engine.bench.estimate import minutes
+from engine.bench.gate_kept import Kept
 from engine.bench.gate_run import COSTS, GateRunner, planned_s, samples_s
 from engine.bench.gate_score import scored
 from engine.bench.gate_stats import needed_for, unseen
@@ -165,35 +165,25 @@ def skipped(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], w
 
 
 def rescore(args: argparse.Namespace) -> int:
-    """Score kept outputs again, with this version's scorer and the campaign's margins; nothing is run."""
+    """Score kept outputs again, with this version's scorer and the campaign's margins; nothing is run. With --dry-run nothing is written either."""
     campaign = load(args)
-    stage = campaign.stage("gate")
-    about_path = args.rescore.with_name("gate.manifest.json")
-    try:
-        about = json.loads(about_path.read_text("utf8"))
-    except json.JSONDecodeError as error:
-        raise ConfigError(f"{about_path}: line {error.lineno} is not JSON; the manifest stands beside the gate.csv that was measured") from None
-    rows = [scored(row) for row in csvio.read("gate", args.rescore)]
-    ran = about.get("config", {})
-    stage = replace(stage, **{name: retuple(ran[name]) for name in ("block_sizes", "lanes", "silent") if name in ran})
-    known = {name: value for name, value in ((about.get("gate") or {}).get("winner") or {}).items() if name != "config"}
-    found = section(rows, stage, Winner(**known) if known else None, rescored=True)
-    content = csvio.render("gate", rows, "gate.csv")
-    about = {**about, "rows": len(rows), "sha256": manifest.sha256(content), "gate": found}
-    args.out.mkdir(parents=True, exist_ok=True)
-    csvio.publish({args.out / "gate.csv": content, args.out / "gate.manifest.json": manifest.render(about)})
+    kept = Kept.read(args.rescore, campaign.stage("gate"))
+    rows = [scored(row) for row in kept.rows]
+    found = section(rows, kept.stage, kept.winner, rescored=True)
+    if not args.dry_run:
+        content = csvio.render("gate", rows, "gate.csv")
+        about = {**kept.about, "rows": len(rows), "sha256": manifest.sha256(content), "gate": found}
+        files = {args.out / "gate.csv": content, args.out / "gate.manifest.json": manifest.render(about)}
+        writable(args.out)
+        csvio.publish(files)
     print(json.dumps({"gate": found}, ensure_ascii=False) if args.json else "\n".join(lines(found)))
     return 0 if found["verdict"] == gate_checks.PASS or args.report_only else 1
-
-
-def retuple(value: object) -> object:
-    return tuple(retuple(one) for one in value) if isinstance(value, list) else value
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = flags(f"python -m {PROGRAM}", "Compare what configurations answer with what plain decoding answers. Margins are shares (0.03 = 3 points).")
-    parser.add_argument("--rescore", type=Path, metavar="GATE_CSV", help="score the kept outputs of this gate.csv again; runs nothing, writes into --out")
+    parser.add_argument("--rescore", type=file_path, metavar="GATE_CSV", help="score the kept outputs of this gate.csv again; runs nothing, writes into --out")
     parser.add_argument("--report-only", action="store_true", help="exit 0 whatever the verdict, where a page wants to show a failed gate")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)

@@ -297,7 +297,7 @@ def allotted(stage: Search, budget_s: float | None) -> tuple[Allotment, list[Par
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage("search")
-    budget_s = duration_s(args.budget) if args.budget else None
+    budget_s = duration_s(args.budget) if args.budget is not None else None
     allotment, parts = allotted(stage, budget_s)
     lines = allotment.lines(budget_s, parts) if budget_s is not None else []
     if args.dry_run:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.arguments import file_path
 from engine.backends.base import TRACE
 from engine.bench import cost_sweep, gather, plans, unbooted
 from engine.bench.campaign import Campaign
@@ -151,7 +152,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parts = parser.add_mutually_exclusive_group()
     parts.add_argument("--part", type=Part.parse, metavar="K/N", help="measure every N-th block from the K-th on and write them as one part into OUT")
-    parts.add_argument("--gather", type=Path, nargs="+", metavar="FILE", help="write the files of the sweep from all of its parts, measure nothing")
+    parts.add_argument("--gather", type=file_path, nargs="+", metavar="FILE", help="write the files of the sweep from all of its parts, measure nothing")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

@@ -162,7 +162,10 @@ def parse(path: Path) -> dict:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f" line {mark.line + 1}:" if mark else ""
-        raise ConfigError(f"{path}:{line} not valid YAML: {getattr(error, 'problem', None) or error}") from None
+        said = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise ConfigError(f"{path}:{line} not valid YAML: {said}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: not valid YAML: nested too deeply") from None
     except ValueError as error:  # a date that is none, an integer of thousands of digits
         raise ConfigError(f"{path}: not valid YAML: a value cannot be read: {error}") from None
     schema = json.loads((SCHEMAS / "campaign.schema.json").read_text("utf8"))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from engine import csvio, manifest
-from engine.arguments import Parser
+from engine.arguments import Parser, file_path
 from engine.bench import campaign as campaigns
 from engine.bench import plans
 from engine.bench.campaign import PRESETS, Campaign
@@ -40,16 +40,16 @@ BAD_INPUT = 2
 
 def flags(program: str, description: str) -> argparse.ArgumentParser:
     parser = Parser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--campaign", required=True, type=Path, metavar="FILE", help="campaign.yaml with a `measure:` section")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
+    parser.add_argument("--campaign", required=True, type=file_path, metavar="FILE", help="campaign.yaml with a `measure:` section")
+    parser.add_argument("--out", type=file_path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
     parser.add_argument(
         "--preset", choices=PRESETS, help="sizes of the stages; the campaign's own where absent. smoke: seconds a stage, same code"
     )
-    parser.add_argument("--weights", type=Path, metavar="DIR", help="weights folder in place of the campaign's")
+    parser.add_argument("--weights", type=file_path, metavar="DIR", help="weights folder in place of the campaign's")
     parser.add_argument("--cpu", type=int, metavar="N", help="processor to pin the engine to; the campaign's, else the least busy one")
     parser.add_argument("--dry-run", action="store_true", help="print cells, boots and estimated minutes, measure nothing")
     parser.add_argument("--json", action="store_true", help="print the result (or the dry run) as one JSON object")
-    parser.add_argument("--log", type=Path, metavar="FILE", help="also write the progress lines here")
+    parser.add_argument("--log", type=file_path, metavar="FILE", help="also write the progress lines here")
     parser.add_argument(
         "--resume",
         nargs="?",
@@ -59,7 +59,7 @@ def flags(program: str, description: str) -> argparse.ArgumentParser:
         help="go on with the journal of an earlier run of the same command: finished blocks are taken from it. interrupted: only where that run"
         " did not finish; alone: also a finished one, whose files are written again without measuring",
     )
-    parser.add_argument("--journal", type=Path, metavar="DIR", help="folder of the journal; OUT.journal where absent")
+    parser.add_argument("--journal", type=file_path, metavar="DIR", help="folder of the journal; OUT.journal where absent")
     parser.add_argument("--quiet", action="store_true", help="no progress on the terminal")
     return parser
 
@@ -164,18 +164,23 @@ class Run:
         """Everything that can be wrong with the input is found here, before the first boot. `part`: its name and the number of its first cell."""
         part_name, first = part
         campaign = campaign.at(stage)
-        writable(args.out)
         subject = Subject.of(campaign)
         tokenizer = subject.tokenizer
+        # one thread has one processor; several have all that there are, and so has a server
+        pinned = campaign.threads == 1 and campaign.server is None
+        asked = args.cpu if args.cpu is not None else campaign.cpu
+        if pinned and asked is not None:
+            pinned_cpu(asked)
+        writable(args.out)
         hashes = fingerprint()
         machine_lock = hold_machine(progress.say)
         load_start = load_average()
-        # one thread has one processor; several have all that there are, and so has a server
-        pinned = campaign.threads == 1 and campaign.server is None
-        cpu = pinned_cpu(args.cpu if args.cpu is not None else campaign.cpu) if pinned else None
+        # the least busy one is chosen once nobody else measures
+        cpu = pinned_cpu(asked) if pinned else None
         leave_cpu(cpu)
         machine = Machine.read()
-        journal = Journal((args.journal or args.out.with_name(f"{args.out.name}.journal")) / f"{stage}{part_name and '.'}{part_name}.jsonl", args.resume)
+        beside = args.out.resolve()
+        journal = Journal((args.journal or beside.with_name(f"{beside.name}.journal")) / f"{stage}{part_name and '.'}{part_name}.jsonl", args.resume)
         session = Session(
             campaign,
             stage,

@@ -66,8 +66,13 @@ def of_manifest(about: dict) -> Winner | None:
     named = [one for one in candidates if mapping(one).get("label") == search.get("winner")] if isinstance(candidates, list) else []
     if not named:
         return None
-    one, confirmed, code = mapping(named[0]), mapping(search.get("confirm")).get("verdict"), about.get("code")
-    label, lane, size = (one.get(name) for name in ("label", "lane", "block_size"))
+    return winner_of({**mapping(named[0]), "confirmed": mapping(search.get("confirm")).get("verdict"), "code": about.get("code")})
+
+
+def winner_of(value: object) -> Winner | None:
+    """From an object with the fields of `Winner`, more of them or fewer; None where it names nothing that could be booted."""
+    one = mapping(value)
+    label, lane, size, confirmed, code = (one.get(name) for name in ("label", "lane", "block_size", "confirmed", "code"))
     whole = isinstance(size, int) and not isinstance(size, bool) and size >= 1
     if not isinstance(label, str) or lane not in LANES or not (size is None and lane == "plain" or whole):
         return None

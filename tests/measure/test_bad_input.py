@@ -63,6 +63,41 @@ def test_unknown_keys_of_the_file(campaign, tmp_path: Path, capsys: pytest.Captu
     assert "measure: unknown key 'thread'; known: preset, threads" in refused(capsys, "--campaign", str(path), "--dry-run")
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is not of type 'object'"),
+        (b"[]", "is not of type 'object'"),
+        (b"\xff\xfe\x00", "is not UTF-8"),
+        (b"a: \x00", "not valid YAML"),
+        (b"&a [*a]", "is not of type 'object'"),
+        (b"[" * 1100, "nested too deeply"),
+        (b"name: a\nbackend: embedded\nmeasure: null\n", "measure: None is not of type 'object'"),
+    ],
+)
+def test_a_file_of_another_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, says: str) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_bytes(content)
+    for program in (sweep, search):
+        assert says in refused(capsys, "--campaign", str(path), "--dry-run", program=program)
+
+
+@pytest.mark.parametrize("program", [sweep, search, gate])
+@pytest.mark.parametrize("flag", ["--out", "--log", "--journal", "--weights", "--campaign"])
+@pytest.mark.parametrize("path", ["", "a\0b"])
+def test_a_path_that_is_none(campaign, capsys: pytest.CaptureFixture[str], program, flag: str, path: str) -> None:
+    words = ["--sweep", "isl"] if program is sweep else []
+    with pytest.raises(SystemExit) as ended:
+        program.main([*words, "--campaign", str(campaign()), flag, path])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2 and said.count("\n") == 1 and f"argument {flag}: {path!r} is no path" in said
+
+
+@pytest.mark.parametrize("budget", ["", "20", "0m", "-3m", "nanm", "1e9h", "5 minutes"])
+def test_a_budget_that_is_no_time(campaign, capsys: pytest.CaptureFixture[str], budget: str) -> None:
+    assert "expected a number above 0 and a unit" in refused(capsys, "--campaign", str(campaign()), "--dry-run", f"--budget={budget}", program=search)
+
+
 def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "none.yaml: No such file" in refused(capsys, "--campaign", str(tmp_path / "none.yaml"), "--dry-run")
 
@@ -155,7 +190,7 @@ def test_missing_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture
     empty = tmp_path / "weights"
     empty.mkdir()
     err = refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--weights", str(empty))
-    assert "target.json" in err and "not found" in err
+    assert "target.json" in err and "not found" in err and not (tmp_path / "out").exists()
 
 
 def test_weights_that_are_no_weights(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +212,9 @@ def test_out_is_needed(campaign, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_processor_that_is_not_there(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "--cpu: 4096 is not among" in refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--cpu", "4096")
+    for asked in ("4096", "-1"):
+        assert f"--cpu: {asked} is not among" in refused(capsys, "--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--cpu", asked)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_full_disk_leaves_the_old_file(
