@@ -5,7 +5,9 @@ import json
 import pytest
 
 from tests.importers.conftest import DATA, imported, rows, told
+from workflow.importers.collect import REQUESTS
 from workflow.importers.registry import NAMES
+from workflow.importers.units import written
 
 KINDS = {
     "sglang_bench_serving.jsonl": ("sglang-bench-serving", 3), "sglang_details.jsonl": ("sglang-bench-serving", 1), "sglang_one_batch.jsonl": ("sglang-bench-one-batch", 2),
@@ -13,7 +15,7 @@ KINDS = {
     "vllm_sweep_summary.json": ("vllm-bench-serve", 3), "vllm_sweep_summary.csv": ("vllm-bench-serve", 3), "guidellm.json": ("guidellm", 2), "guidellm.csv": ("guidellm-csv", 2),
     "aiperf.json": ("aiperf", 1), "aiperf.csv": ("aiperf-csv", 1), "genai_perf.json": ("aiperf", 1), "genai_perf.csv": ("aiperf-csv", 1), "llama_bench.json": ("llama-bench", 6),
     "llama_bench.jsonl": ("llama-bench", 6), "llama_bench.csv": ("llama-bench", 3), "llamacpp_timings.jsonl": ("llamacpp-timings", 1), "lm_eval.json": ("lm-eval", 4),
-    "sgl_eval_metrics.json": ("sgl-eval", 6), "sgl_eval_block.txt": ("sgl-eval", 6),
+    "aiperf_records.jsonl": ("aiperf-records", 1), "inferencex.json": ("inferencex", 1), "sgl_eval_metrics.json": ("sgl-eval", 6), "sgl_eval_block.txt": ("sgl-eval", 6),
 }  # fmt: skip
 
 
@@ -140,3 +142,27 @@ def test_a_printed_block_says_what_its_file_says():
     file, block = (imported(DATA / name).collected.figures for name in ("sgl_eval_metrics.json", "sgl_eval_block.txt"))
     assert file == block
     assert file["sgleval_aime25_pass_1"]["value"] == "78.96" and file["sgleval_aime25_pass_1_sem"]["value"] == "0.3"
+
+
+def test_aiperf_records_become_a_point_and_its_requests():
+    """Three good requests, one that failed, and one of the warm-up that counts nowhere."""
+    done = imported(DATA / "aiperf_records.jsonl")
+    (row,) = rows(done)
+    assert (row["completed"], row["failed"], row["num_prompts"], row["duration_s"]) == ("3", "1", "4", "1")
+    assert (row["total_input_tokens"], row["total_output_tokens"], row["output_throughput"]) == ("300", "73", "73")
+    assert (row["mean_ttft_ms"], row["median_tpot_ms"], row["mean_e2e_ms"]) == ("50", "20", written((450 + 460 + 340) / 3)) and "p99_ttft_ms" not in row
+    # steps 20 + 12 + 10, accepted 24 + 18 + 0: a mean over requests would be another length
+    assert (row["rounds"], row["drafted"], row["accepted"], row["accept_scope"], row["lane"]) == ("42", "126", "42", "window", "spec")
+    assert row["accept_length"] == "2"
+    assert "1 records of the warm-up" in told(done, "dropped")
+    done.collected.spool.seek(0)
+    kept = [dict(zip(REQUESTS, line.split(","), strict=True)) for line in done.collected.spool.read().splitlines()]
+    assert [one["status"] for one in kept] == ["ok", "ok", "ok", "failed"] and [one["queued_s"] for one in kept] == ["0", "0.25", "0.5", "0.75"]
+    assert (kept[1]["accepted"], kept[1]["drafted"], kept[3]["ttft_ms"], kept[3]["osl"]) == ("18", "36", "", "0")
+
+
+def test_inferencex_is_in_seconds_and_a_device():
+    row = one("inferencex.json")
+    assert (row["mean_ttft_ms"], row["p99_tpot_ms"], row["median_e2e_ms"]) == ("250", "30", "5243")
+    assert (row["total_throughput"], row["output_throughput"], row["max_concurrency"]) == ("3200", "640", "16")
+    assert (row["lane"], row["backend"], row["isl"], row["osl"], row["label"]) == ("plain", "vllm", "1024", "256", "h200 vllm fp8")

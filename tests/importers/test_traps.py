@@ -171,3 +171,45 @@ def test_what_a_declared_plain_lane_cannot_have_is_left_out_by_name(tmp_path):
     done = imported(write(tmp_path, vllm()), declared={"lane": "plain"})
     assert not {"accept_length", "rounds", "drafted"} & rows(done)[0].keys()
     assert "lane plain drafts nothing: accept_length" in told(done, "dropped")
+
+
+def records(**changed) -> list[dict]:
+    """The sample's records that are no warm-up, the first good one changed."""
+    found = [json.loads(line) for line in (DATA / "aiperf_records.jsonl").read_text().splitlines()]
+    found = [one for one in found if one["metadata"]["benchmark_phase"] == "profiling"]
+    for name, value in changed.items():
+        found[0][name] = found[0][name] | value
+    return found
+
+
+def test_a_record_that_was_cancelled_has_no_latency(tmp_path):
+    row, _ = row_of(tmp_path, records(metadata={"was_cancelled": True}))
+    assert (row["completed"], row["failed"], row["mean_e2e_ms"], row["total_output_tokens"]) == ("2", "2", "400", "32")
+
+
+def test_a_records_unit_is_read_not_assumed(tmp_path):
+    row, _ = row_of(tmp_path, records(metrics={"time_to_first_token": {"value": 0.05, "unit": "s"}}))
+    assert row["mean_ttft_ms"] == "50"
+    row, said = row_of(tmp_path, records(metrics={"time_to_first_token": {"value": 0.05}}))
+    assert row["mean_ttft_ms"] == "50" and "no unit beside the number" in said
+    row, said = row_of(tmp_path, records(metrics={"time_to_first_token": {"value": 1.0, "unit": "parsec"}}))
+    assert row["mean_ttft_ms"] == "50" and "unit 'parsec'" in said
+
+
+def test_requests_that_say_nothing_of_drafts_are_no_zero(tmp_path):
+    found = records()
+    del found[2]["spec_decode_acceptance"]
+    row, said = row_of(tmp_path, found)
+    assert float(row["accept_length"]) == pytest.approx(1 + 42 / 32) and "1 of 3 requests say nothing of their drafts" in said
+
+
+def test_only_failed_records_are_no_perfect_latencies(tmp_path):
+    row, _ = row_of(tmp_path, records()[3:])
+    assert row["status"] == "rejected" and "mean_ttft_ms" not in row and "output_throughput" not in row
+
+
+def test_a_rate_a_device_needs_the_number_of_devices(tmp_path):
+    data = json.loads((DATA / "inferencex.json").read_text())
+    row, said = row_of(tmp_path, data | {"tp": None})
+    assert "total_throughput" not in row and "without tp the whole is unknown" in said
+    assert "1 / TPOT" in said and row["mean_tpot_ms"] == "20"

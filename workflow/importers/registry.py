@@ -10,8 +10,10 @@ from workflow.importers.fields import Fields
 from workflow.importers.formats import (
     aiperf,
     aiperf_csv,
+    aiperf_records,
     guidellm,
     guidellm_csv,
+    inferencex,
     llama_bench,
     llamacpp_timings,
     lm_eval,
@@ -24,11 +26,11 @@ from workflow.importers.report import FAULT, Report
 from workflow.importers.result import Figure, Result, Seen
 from workflow.importers.source import Source, Unreadable
 
-OBJECTS: tuple[ModuleType, ...] = (guidellm, aiperf, lm_eval, sgl_eval, llama_bench, sglang_batch, vllm_serving, sglang_serving)
+OBJECTS: tuple[ModuleType, ...] = (guidellm, aiperf, lm_eval, sgl_eval, llama_bench, sglang_batch, inferencex, vllm_serving, sglang_serving)
 """Formats that are a JSON object a result; the first that matches reads it."""
 WHOLE: tuple[ModuleType, ...] = (guidellm_csv, aiperf_csv, sgl_eval)
 """Formats that are a whole file."""
-NAMES = tuple(dict.fromkeys(module.NAME for module in (*OBJECTS, *WHOLE, llamacpp_timings)))
+NAMES = tuple(dict.fromkeys(module.NAME for module in (*OBJECTS, *WHOLE, aiperf_records, llamacpp_timings)))
 
 
 def read(source: Source, report: Report, seen: Seen) -> Iterator[tuple[str, Result | Figure]]:
@@ -53,8 +55,9 @@ def read(source: Source, report: Report, seen: Seen) -> Iterator[tuple[str, Resu
 
 
 def objects(source: Source, values, report: Report, seen: Seen, names: set[str]) -> Iterator[tuple[str, Result | Figure]]:
-    """Results of objects, each by its own format; answers with timings are collected into one point."""
+    """Results of objects, each by its own format; answers with timings, and records of requests, are collected into one point."""
     timed: dict[str, Fields] = {}
+    records = aiperf_records.Records(seen)
     for place, value in values:
         if not isinstance(value, dict):
             report.say(FAULT, source.name, place, "no JSON object; skipped")
@@ -66,12 +69,18 @@ def objects(source: Source, values, report: Report, seen: Seen, names: set[str])
             for one in module.read(fields, seen):
                 yield module.NAME, one
             report.left(source.name, module.NAME, fields.left())
+        elif aiperf_records.matches(value):
+            names.add(aiperf_records.NAME)
+            records.add(fields)
+            report.left(source.name, aiperf_records.NAME, fields.left())
         elif llamacpp_timings.matches(value):
             names.add(llamacpp_timings.NAME)
             # an answer that reports as it grows has one name: its last state counts
             timed[str(value.get("id") or place)] = Fields(slim(value), source.name, place, report)
         else:
             report.say(FAULT, source.name, place, f"no known tool's result (keys {shown(value)}); skipped")
+    for one in records.results():
+        yield aiperf_records.NAME, one
     for one in llamacpp_timings.collect(timed.values(), seen, source.name):
         yield llamacpp_timings.NAME, one
 

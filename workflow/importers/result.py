@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 Cell = str | int | float | None
@@ -14,7 +15,7 @@ class Result:
     place: str
     """Where it stood: `line 3`, `benchmarks[0]`."""
     columns: dict[str, Cell]
-    requests: list[dict[str, Cell]] = field(default_factory=list)
+    requests: Collection[dict[str, Cell]] = field(default_factory=list)
     """Its requests in the columns of `requests.schema.json`, run_id left out."""
     computed: set[str] = field(default_factory=set)
     """Columns that were computed here from other numbers of the file, so that no check may rest on them."""
