@@ -24,6 +24,7 @@ import numpy as np
 
 from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
+from tests.data.synthetic_instrument import write_instrument
 from tests.data.synthetic_stages import by_stage, ledger, search_stages
 from tests.data.synthetic_sweeps import MORE, more_sweeps
 from workflow.derive.facts.kernels import SHOWN, TARGETS
@@ -671,6 +672,7 @@ def write_campaign(out: Path, physics: Physics = Physics(), plan: Plan = Plan(),
     campaign.build()
     campaign.write(out)
     write_gate(out, name)
+    write_instrument(out, name)
     write_verify_cost(out, name)
     return out
 

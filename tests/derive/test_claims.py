@@ -34,6 +34,7 @@ def cook(folder):
     scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
+    scale(folder, "instrument.csv", "theirs", 1.5, quantity="ttft_ms")
     every_wave("oom", {"status": "ok", "failed": "0"})(folder)
 
 
@@ -159,6 +160,7 @@ def short_gate(folder):
 
     rewrite(folder, "gate.csv", change)
     rewrite(folder, "sweep_acceptance.csv", lambda rows: [row | {"num_prompts": "8"} for row in rows])
+    rewrite(folder, "instrument.csv", lambda rows: [row for row in rows if row["quantity"] != "ttft_ms"])
 
 
 def gate_section(folder, change):
@@ -296,6 +298,7 @@ EXPECTED = {
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),
     "loss.step_dominates": ("context", "typical", "rough"),
+    "method.instrument_agrees": ("typical", "cooked", "short_gate"),
     "modes.beats_memory": ("typical", "cheap_everywhere", "few_repeats"),
     "modes.cheaper_pays_less": ("typical", "cheap_everywhere", "few_repeats"),
     "modes.spec_pays.eager": SPEC_PAYS,

@@ -116,7 +116,7 @@ class Campaign:
 
 def file_name(kind: str, family: str) -> str:
     """Name of a family's CSV: `points` of `isl` stand in sweep_isl.csv."""
-    if kind in ("noise", "trace", "figures", "external", "kernels", "predicates", "gate", "pages"):
+    if kind in ("noise", "trace", "figures", "external", "kernels", "predicates", "gate", "pages", "instrument"):
         return f"{kind}.csv"
     if kind == "verify_cost":
         return "sweep_verify_cost.csv"

@@ -108,6 +108,9 @@ class Read:
     def pages(self, **where) -> Rows:
         return self._rows("pages", "pages", where)
 
+    def instrument(self, **where) -> Rows:
+        return self._rows("instrument", "instrument", where)
+
     def field(self, file: str, path: str):
         """One field of the manifest of one file, which need not be that of a points file; Missing when it is absent."""
         manifest = value = self.campaign.manifests.get(file)

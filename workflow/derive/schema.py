@@ -23,7 +23,7 @@ from pathlib import Path
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
-KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "verify_cost", "kernels", "predicates", "figures", "external", "published", "pages")
+KINDS = ("points", "requests", "steps", "trace", "noise", "gate", "verify_cost", "kernels", "predicates", "figures", "external", "published", "pages", "instrument")
 OWN_NAMES = {"claims": "published", "sweep_verify_cost": "verify_cost"}
 """Files that are not called by the kind of their rows."""
 NAMED_BY = {"points": "run_id", "figures": "id", "external": "id", "published": "id"}
@@ -50,7 +50,7 @@ def kind_of(path: Path) -> str:
         return first
     raise SchemaError(
         f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, kernels.csv, predicates.csv, figures.csv,"
-        " external.csv, claims.csv or pages.csv"
+        " external.csv, claims.csv, instrument.csv or pages.csv"
     )
 
 

@@ -95,6 +95,7 @@ COLUMNS = {
     "external": {},
     "published": {},
     "pages": {"seconds": "s"},
+    "instrument": {},
 }
 
 
