@@ -8,7 +8,7 @@ import pytest
 from workflow.cli import main
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
-from workflow.derive.mutation import BY_DEFINITION, Mutation, Prover, changed
+from workflow.derive.mutation import BY_DEFINITION, FACTORS, Mutation, Prover, changed
 from workflow.derive.schema import schema
 from workflow.plan import CAMPAIGNS, ROOT
 
@@ -151,3 +151,10 @@ def test_every_place_of_a_list_that_a_fact_rests_on_is_proposed(prover):
         old = table.columns["accepted_histogram"][table.lines.index(line)].split(";")
         new = mutation.texts[0].split(";")
         assert [n for n, (a, b) in enumerate(zip(old, new, strict=True)) if a != b] == [slot]
+
+
+def test_every_value_of_an_enumeration_is_tried():
+    """A count of rows with one status is zero in many campaigns: it moves only when a row gets that very status."""
+    rule = {"enum": ["ok", "oom", "crash", "timeout", "skipped"]}
+    assert {changed("ok", rule, factor) for factor in FACTORS[:-1]} == {"oom", "crash", "timeout", "skipped"}
+    assert {changed("a", {"enum": ["a", "b"]}, factor) for factor in FACTORS[:-1]} == {"b"}

@@ -337,12 +337,14 @@ def types(rule: dict) -> list[str]:
 
 
 def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
-    """Another text for a cell: a number times the factor, a list with one count raised, an enumeration's next value, a longer text, or by factor 0 the same for all."""
+    """Another text for a cell: a number times the factor, a list with one count raised, an enumeration's other value (each factor takes another), a longer text, or by factor 0 the same for all."""
     if not text:
         return text
     if "enum" in rule:
         values = [str(value) for value in rule["enum"] if value is not None]
-        return values[(values.index(text) + 1) % len(values) if factor else 0]
+        # a count of one value moves only when some row gets that one, which need not be the next
+        further = 1 + (FACTORS.index(factor) if factor in FACTORS else 0) % max(1, len(values) - 1)
+        return values[(values.index(text) + further) % len(values) if factor else 0]
     if {"number", "integer"} & set(types(rule)):
         whole = "integer" in types(rule)
         for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
