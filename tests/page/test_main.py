@@ -1,5 +1,6 @@
 """`python -m workflow.page`: exit codes and one-line errors."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -118,3 +119,25 @@ def test_an_ascii_terminal_is_enough(house):
     options = [f"--{name}={house.root / place}" for name, place in (("build", "build"), ("site", "site"), ("config", "workflow/config.yaml"))]
     done = subprocess.run([sys.executable, "-c", code, *options], env={"PYTHONIOENCODING": "ascii", "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == 1 and "Traceback" not in done.stderr and "typed digit" in done.stderr
+
+
+def test_what_an_earlier_build_wrote_goes_and_nothing_else(house, capsys):
+    """`publish` packs the folder: the pages of a campaign that left the configuration may not stay in it."""
+    site, record = house.root / "site", house.root / "build/site.json"
+    assert run(house, "--prune") == 0
+    before = {path for path in site.rglob("*") if path.is_file()}
+    names = json.loads(record.read_text("utf8"))
+    assert {site / name for name in names["files"]} == before
+    for name in ("left/zh/index.html", "left/index.html", "by-hand.txt", "left/by-hand.txt"):
+        (site / name).parent.mkdir(parents=True, exist_ok=True)
+        (site / name).write_text("x")
+    (house.root / "kept.txt").write_text("x")
+    names["files"] += ["left/zh/index.html", "left/index.html", "../kept.txt", "never-there.html"]
+    record.write_text(json.dumps(names), "utf8")
+    capsys.readouterr()
+    assert run(house, "--prune") == 0
+    assert capsys.readouterr().out.count("removed, no campaign of this site has it") == 2
+    assert {path for path in site.rglob("*") if path.is_file()} == before | {site / "by-hand.txt", site / "left/by-hand.txt"}
+    assert (house.root / "kept.txt").exists() and not (site / "left/zh").exists()
+    record.write_text("no JSON", "utf8")
+    assert run(house, "--prune") == 0 and json.loads(record.read_text("utf8"))["files"]

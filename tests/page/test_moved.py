@@ -42,6 +42,19 @@ def test_a_change_is_told_and_stays_told(house, capsys):  # noqa: F811
     assert (house.root / "site/moved/index.html").read_bytes() == first
 
 
+def test_another_campaign_that_led_the_site_is_no_publication_of_this_one(house, capsys):  # noqa: F811
+    assert run(house) == 0
+    before = house.root / "site/values.json"
+    text = before.read_text("utf8")
+    assert '"campaign":"local"' in text.replace(" ", "")
+    before.write_text(json.dumps(json.loads(text) | {"campaign": "other"}), "utf8")
+    house.values(facts={"w.accept": {"value": 2.77}})
+    capsys.readouterr()
+    assert run(house) == 0
+    assert "no previous publication" in capsys.readouterr().out
+    assert not (house.root / "build/previous/local").exists() and not verdicts(page(house.root / "site"))
+
+
 def test_the_publication_can_be_named(house):  # noqa: F811
     old = house.root / "old/local.json"
     old.parent.mkdir()

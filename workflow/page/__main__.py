@@ -16,6 +16,7 @@ from workflow.derive.output import OutputError, write_together
 from workflow.page import previous
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
+from workflow.page.prune import prune
 from workflow.page.routes import routes
 from workflow.page.site import build, write
 from workflow.page.words import TEMPLATES
@@ -39,6 +40,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--site-url", metavar="URL", help="absolute address of the published site, instead of the configured one")
     parser.add_argument("--list", action="store_true", help="print the files that a build writes, build nothing")
     parser.add_argument("--check", action="store_true", help="run every check, write nothing")
+    parser.add_argument("--prune", action="store_true", help="remove files that the last build with --prune wrote and this one does not")
     return parser
 
 
@@ -81,6 +83,9 @@ def main(argv: list[str] | None = None) -> int:
                     texts.append(told.told(name, result.moves[name], str(previous.kept(options.build, name)), str(options.build / name / "values.json")))
                 previous.keep(name, file, new, options.build)
             write(result.files, options.site)
+            if options.prune:
+                for name in prune(result.files, options.site, options.build / "site.json"):
+                    print(f"{options.site / name}: removed, no campaign of this site has it")
             if texts:
                 write_together({options.build / told.FILE: "".join(texts)})
         except OutputError as error:

@@ -1,7 +1,8 @@
 """The publication before this one: what `moved` compares with.
 
 Named by `previous` of config.yaml (a path or `REF:PATH` of the git repository, `{campaign}` standing for the name); else the values that the site
-shows now, if they are others than the new ones; else the copy that was kept when the site was last given new values.
+shows now, if they are others than the new ones; else the copy that was kept when the site was last given new values. Values of another campaign, which
+led the site before, are none of these.
 """
 
 from __future__ import annotations
@@ -35,14 +36,24 @@ def find(name: str, wanted: str, shown: Path, build: Path, root: Path) -> Publis
     fresh = (build / name / "values.json").read_bytes() if (build / name / "values.json").is_file() else b""
     for file in (shown, kept(build, name)):
         if file.is_file() and (content := file.read_bytes()) != fresh:
-            return _published(content, str(file), "the last publication of this site")
+            found = _published(content, str(file), "the last publication of this site")
+            if found.values.campaign == name:
+                return found
     return None
 
 
 def keep(name: str, shown: Path, new: bytes, build: Path) -> None:
-    """Before the site is given other values: keep those it shows."""
-    if shown.is_file() and (old := shown.read_bytes()) != new:
+    """Before the site is given other values: keep those it shows, if they are this campaign's."""
+    if shown.is_file() and (old := shown.read_bytes()) != new and _campaign(old) == name:
         write_together({kept(build, name): old})
+
+
+def _campaign(content: bytes) -> str | None:
+    """Whose values these are; None where they cannot be read."""
+    try:
+        return json.loads(content)["campaign"]
+    except (KeyError, TypeError, ValueError):
+        return None
 
 
 def _named(name: str, root: Path) -> Published | None:

@@ -1,4 +1,4 @@
-# The page: every output file is listed, so that a deleted one is built again and nothing else in site/ is touched; marked
+# The page: every output file is listed, so that a deleted one is built again and nothing that no build wrote in site/ is touched; marked
 # `update`, so that a build which finds a problem leaves the published page where it is.
 # `site` asks for the published rows as well, so that a missing one is measured again rather than overlooked.
 
@@ -34,4 +34,4 @@ rule page:
         mem_mb=2000,
         runtime=10,
     shell:
-        "{PYTHON:q} -m workflow.at {log:q} workflow.page --build workflow/build --site site {params.plan:q} 2>&1 | tee {log:q}"
+        "{PYTHON:q} -m workflow.at {log:q} workflow.page --build workflow/build --site site --prune {params.plan:q} 2>&1 | tee {log:q}"
