@@ -24,7 +24,7 @@ def write_instrument(out: Path, campaign: str) -> None:
             "quantity": name,
             "ours": value * (1 + 0.1 * repeat),
             "theirs": THEIRS[name] * (1 + 0.1 * repeat),
-            "definition": "with_first_token" if name == "time_per_output_token_ms" else "same",
+            "definition": {"ttft_ms": "from_the_client", "time_per_output_token_ms": "with_first_token"}.get(name, "same"),
             "source": "server" if name == "accept_length" else "report",
             "requests": 16,
             "max_concurrency": 4,

@@ -34,7 +34,7 @@ def cook(folder):
     scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
-    scale(folder, "instrument.csv", "theirs", 1.5, quantity="ttft_ms")
+    scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
     every_wave("oom", {"status": "ok", "failed": "0"})(folder)
 
 
@@ -160,7 +160,7 @@ def short_gate(folder):
 
     rewrite(folder, "gate.csv", change)
     rewrite(folder, "sweep_acceptance.csv", lambda rows: [row | {"num_prompts": "8"} for row in rows])
-    rewrite(folder, "instrument.csv", lambda rows: [row for row in rows if row["quantity"] != "ttft_ms"])
+    rewrite(folder, "instrument.csv", lambda rows: [row for row in rows if row["quantity"] != "tpot_ms"])
 
 
 def gate_section(folder, change):

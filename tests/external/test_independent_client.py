@@ -8,7 +8,7 @@ import pytest
 
 from engine.bench.http_client import Endpoint, OpenAICompletions, run_load
 from tests.external import instrument
-from tests.external.instrument import AGREES, DEFINITIONS, OSL, PROMPTS, STREAMS, compare, driven, flushed, ours
+from tests.external.instrument import AGREES, DEFINITIONS, OSL, PROMPTS, QUANTITIES, STREAMS, compare, driven, flushed, ours
 from tests.external.relay import Relay
 from workflow.derive import load
 
@@ -35,10 +35,13 @@ def test_two_readings_of_the_same_streams_agree(guidellm, server, prompts, tmp_p
     mine, theirs = compare(guidellm, server, prompts, tmp_path)
     found = {name: theirs[name] / mine[name] - 1.0 for name in mine}
     print(json.dumps({"ours": mine, "theirs": theirs, "difference": found}))
-    assert {name for name, value in found.items() if abs(value) > AGREES} == set(DEFINITIONS)
+    assert {name for name in QUANTITIES if abs(found[name]) > AGREES} <= set(DEFINITIONS)
+    # their clock begins earlier, by the same time in both latencies that have a beginning
+    earlier = {name: theirs[name] - mine[name] for name in ("ttft_ms", "e2e_ms")}
+    assert earlier["ttft_ms"] > 0 and earlier["e2e_ms"] == pytest.approx(earlier["ttft_ms"], abs=0.01 * mine["e2e_ms"])
     # the whole latency over all tokens, first token included: (TTFT + (n - 1) TPOT) / n
     expected = (mine["ttft_ms"] + (OSL - 1) * mine["tpot_ms"]) / OSL
-    assert theirs["time_per_output_token_ms"] == pytest.approx(expected, rel=AGREES)
+    assert theirs["time_per_output_token_ms"] == pytest.approx(expected, rel=2 * AGREES)
 
 
 def test_two_runs_of_the_same_prompts_accept_the_same(guidellm, server, prompts, tmp_path):
@@ -60,4 +63,4 @@ def test_the_table_is_what_the_page_reads(tmp_path):
     assert instrument.main(["--out", str(tmp_path), "--name", "mine", "--runs", "1"]) == 0
     (tmp_path / "campaign.yaml").write_text("name: mine\nbackend: embedded\ntitle: {en: m, zh: m}\n", "utf8")
     table = load.load(tmp_path).find("instrument", "instrument")
-    assert set(table.columns["quantity"]) == {"output_throughput", "ttft_ms", "tpot_ms", "accept_length", *DEFINITIONS}
+    assert set(table.columns["quantity"]) == set(QUANTITIES)
