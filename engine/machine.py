@@ -12,6 +12,7 @@ from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")
 STAT = Path("/proc/stat")
+CPUS = Path("/sys/devices/system/cpu")
 # Instruction sets that decide which matrix kernels run.
 ISA = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "avx_vnni", "asimd", "bf16", "i8mm", "sve")
 
@@ -58,6 +59,21 @@ def node() -> str:
 
 def load_average() -> list[float]:
     return [round(value, 2) for value in os.getloadavg()]
+
+
+def clock_mhz(cpu: int | None, cpus: Path = CPUS, cpuinfo: Path = CPUINFO) -> float | None:
+    """Clock of one processor now (of the first where none is named), in MHz; None where the system does not say. Virtual machines often say a nominal one."""
+    number = cpu or 0
+    current = cpus / f"cpu{number}" / "cpufreq" / "scaling_cur_freq"
+    try:
+        return int(current.read_text("utf8")) / 1000
+    except (OSError, ValueError):
+        pass  # no frequency driver: what /proc says is the next best
+    try:
+        clocks = [line.partition(":")[2] for line in cpuinfo.read_text("utf8", errors="replace").splitlines() if line.startswith("cpu MHz")]
+        return float(clocks[number])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 @dataclass(frozen=True)

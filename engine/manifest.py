@@ -18,7 +18,7 @@ import jsonschema
 
 from engine.config import ConfigError, ModelConfig
 from engine.csvio import SCHEMAS
-from engine.machine import Machine
+from engine.machine import Machine, clock_mhz
 
 ROOT = SCHEMAS.parent.parent
 THRESHOLDS = ROOT / "workflow" / "derive" / "thresholds.yaml"
@@ -135,6 +135,7 @@ def machine_section(
         "load_average_end": list(load_end),
         "steal_share": steal,
         "other_share": other,
+        "clock_mhz": clock_mhz(cpu),
     }
 
 

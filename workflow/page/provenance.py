@@ -43,7 +43,7 @@ class Run:
             str(manifest.get("command", "")),
             str(manifest.get("commit", "")),
             bool(manifest.get("dirty")),
-            " · ".join(str(machine[name]) for name in ("cpu", "os") if machine.get(name)),
+            " · ".join([*(str(machine[name]) for name in ("cpu", "os") if machine.get(name)), *([f"{machine['clock_mhz']:.0f} MHz"] if machine.get("clock_mhz") else [])]),
             " · ".join(f"{name} {version}" for name, version in sorted(versions.items())),
             str(manifest.get("threads", "")),
             str(manifest.get("start", "")),
