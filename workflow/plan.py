@@ -118,6 +118,11 @@ class Plan:
         return [name for name in self.names if "measure" in self.definition(name)]
 
     @cached_property
+    def gpus(self) -> dict[str, int]:
+        """Live campaign -> accelerators that its measuring jobs ask a cluster for; those that ask for none are left out."""
+        return {name: count for name in self.live if isinstance(count := self.definition(name)["measure"].get("gpus"), int) and count > 0}
+
+    @cached_property
     def live_pattern(self) -> str:
         """Regular expression of the live names; matches nothing when there are none."""
         return "|".join(self.live) or "(?!)"

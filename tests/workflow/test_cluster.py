@@ -39,6 +39,22 @@ def test_a_measurement_has_its_node_to_itself():
     assert all(asked == {"slurm_extra": "'--exclusive'"} for asked in profile("slurm")["set-resources"].values())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", ["1", "2"])
+def test_a_campaign_on_accelerators_asks_for_them_where_it_measures(tmp_path, parts):
+    copy = copy_repository(tmp_path)
+    file = copy.campaign / "campaign.yaml"
+    asked = ("-n", "workflow/campaigns/local/sweep_isl.csv", "--config", f"parts={parts}")
+    without = copy.snakemake(*asked)
+    assert without.returncode == 0 and "gpu=" not in without.stdout
+    file.write_text(file.read_text("utf8").replace("\nmeasure:\n", "\nmeasure:\n  gpus: 2\n", 1), "utf8")
+    run = copy.snakemake(*asked)
+    assert run.returncode == 0, run.stdout + run.stderr
+    # the jobs that measure, and neither the one that gathers nor the one that publishes
+    asking = [job.split(":")[0] for job in re.split(r"(?m)^(?:local)?rule ", run.stdout)[1:] if "gpu=2" in job]
+    assert asking == ["sweep_isl"] * int(parts)
+
+
 @pytest.mark.external
 @pytest.mark.skipif(bool(slurm.absent()) or not plugin("slurm"), reason=slurm.absent() or "no Slurm plugin; pip install '.[cluster]'")
 def test_slurm_measures_alone_and_publishes(tmp_path):

@@ -33,6 +33,11 @@ SERVER = """\
     later_boot_s: 600
     silence_s: 300
 """
+ON_GPU = ("sglang", "vllm")
+GPUS = """\
+  # accelerators that a measuring job asks a cluster for (workflow/profiles)
+  gpus: 1
+"""
 RUNNING = """\
   server:
     # of a server that runs already
@@ -98,7 +103,7 @@ def measured_by(backend: str, measure: str) -> str:
     if backend == "openai":
         # what runs already cannot be given settings
         head = head.partition("  engine:\n")[0]
-    return head + SECTIONS.get(backend, SERVER) + mark + "".join(kept(stages.splitlines(keepends=True)))
+    return head + (GPUS if backend in ON_GPU else "") + SECTIONS.get(backend, SERVER) + mark + "".join(kept(stages.splitlines(keepends=True)))
 
 
 def kept(lines: list[str]) -> list[str]:

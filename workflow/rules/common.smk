@@ -20,3 +20,7 @@ def parts_of(stage):
         return PLAN.parts_of(wildcards.campaign, stage, bool(asked))
 
     return files
+
+
+# What a measuring job asks for where its campaign has `gpus`. Named only where one does: to an executor that knows no accelerators none is no resource.
+GPU = {"gpu": lambda wildcards: PLAN.gpus.get(wildcards.campaign, 0)} if PLAN.gpus else {}

@@ -33,6 +33,7 @@ for stage in STAGES:
                 bench=1,
                 mem_mb=6000,
                 runtime=60,
+                **GPU,
             shell:
                 MEASURE_PART
 
@@ -55,6 +56,7 @@ for stage in STAGES:
             bench=0 if IN_PARTS else 1,
             mem_mb=6000,
             runtime=60,
+            **({} if IN_PARTS else GPU),
         shell:
             MEASURE
 
