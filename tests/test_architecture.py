@@ -41,6 +41,38 @@ def test_arrows_point_one_way(room):
     assert not wrong, "\n".join(wrong)
 
 
+# Inside the report side: derive <- figures <- page, and what packs, checks or is typed stands after all of them.
+LATER = {
+    "derive": {"figures", "page", "publish", "cli", "check", "importers"},
+    "figures": {"page", "publish", "cli", "check", "importers"},
+    "page": {"publish", "cli", "check", "importers"},
+    "importers": {"figures", "page", "publish", "cli", "check"},
+}
+
+
+def parts(source: str) -> set[str]:
+    """Parts of the package `workflow` that a module imports, nested imports included."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("workflow.")}
+        elif isinstance(node, ast.ImportFrom) and node.module == "workflow":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("workflow."):
+            found.add(node.module.split(".")[1])
+    return found
+
+
+@pytest.mark.parametrize("part", LATER)
+def test_arrows_inside_the_report_side_point_one_way(part):
+    wrong = [
+        f"{path.relative_to(ROOT)} imports workflow.{name}"
+        for path in sorted((ROOT / "workflow" / part).rglob("*.py"))
+        for name in sorted(parts(path.read_text("utf8")) & LATER[part])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
 def test_figures_and_templates_compute_nothing_from_tables():
     """Plates draw facts: a figure that reads a CSV could disagree with the prose."""
     wrong = [
@@ -69,4 +101,5 @@ def test_top_level_is_the_given_one():
 
 def test_the_reader_sees_arrows_that_point_the_wrong_way():
     assert imports("def f():\n    from engine.engine import Engine\n") == {"engine"}
+    assert parts("from workflow import page, told\nfrom workflow.cli.new import run\nimport workflow.check") == {"page", "told", "cli", "check"}
     assert imports("import importlib\nimportlib.import_module('torch.nn')\n") == {"importlib", "torch"}
