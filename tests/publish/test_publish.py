@@ -75,12 +75,25 @@ def test_a_push_keeps_history_and_drops_what_is_gone(site, remote):
     assert json.loads(published_values(str(remote), "gh-pages")) == {"facts": {"a": 1}}
 
 
-@pytest.mark.parametrize("arguments", [["--remote", "/nowhere/at/all"], ["--remote=--upload-pack=touch x"], ["--site", "empty"]])
-def test_what_cannot_be_published_is_one_line(site, tmp_path, monkeypatch, capsys, arguments):
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [(["--remote", "/nowhere/at/all"], "/nowhere/at/all"), (["--remote=--upload-pack=touch x"], "--upload-pack=touch x"), (["--site", "empty"], "empty")],
+)
+def test_what_cannot_be_published_is_one_line(site, tmp_path, monkeypatch, capsys, arguments, names):
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2
     said = capsys.readouterr().err.strip()
-    assert said.startswith("publish: ") and "\n" not in said
+    assert said.startswith("publish: ") and "\n" not in said and names in said
+
+
+def test_a_folder_as_the_shell_names_it_is_a_remote(site, remote, monkeypatch):
+    monkeypatch.chdir(remote.parent)
+    assert push_site(site, remote.name, "gh-pages", "first") and published_values(f"./{remote.name}", "gh-pages")
+    (home := remote.parent / "home").mkdir()
+    for words in (["init", "-q"], ["remote", "add", "origin", f"../{remote.name}"]):
+        subprocess.run(["git", *words], cwd=home, check=True)
+    monkeypatch.chdir(home)
+    assert published_values("origin", "gh-pages") and not push_site(site, "origin", "gh-pages", "again")
 
 
 def test_a_folder_without_a_page_is_no_site(tmp_path):

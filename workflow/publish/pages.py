@@ -18,7 +18,7 @@ def push_site(site: Path, remote: str, branch: str, message: str) -> bool:
     """
     if remote.startswith("-") or branch.startswith("-"):
         raise PublishError(f"remote {remote!r}, branch {branch!r}: neither may start with a dash")
-    files = site_content(site)
+    files, remote = site_content(site), local(remote)
     with tempfile.TemporaryDirectory(prefix="soundings-pages-") as folder:
         work = Path(folder)
         git(work, "init", "-q", "-b", branch)
@@ -38,11 +38,23 @@ def push_site(site: Path, remote: str, branch: str, message: str) -> bool:
     return True
 
 
+def local(remote: str) -> str:
+    """What stands for a remote where git runs, which is another folder: of a folder its whole path, of a remote's name (`origin`) its address."""
+    if Path(remote).is_dir():
+        return str(Path(remote).resolve())
+    try:
+        address = git(Path.cwd(), "config", "--get", f"remote.{remote}.url").strip()
+    except PublishError:
+        return remote  # no name; whether it is an address says the command that uses it
+    return local(address) if address != remote else remote
+
+
 def published_values(remote: str, branch: str, path: str = "values.json") -> bytes | None:
     """values.json of the last publication, or None when the branch or the file does not exist."""
     with tempfile.TemporaryDirectory(prefix="soundings-pages-") as folder:
         work = Path(folder)
         git(work, "init", "-q")
+        remote = local(remote)
         if not git(work, "ls-remote", "--heads", remote, f"refs/heads/{branch}").strip():
             return None
         git(work, "fetch", "-q", "--depth", "1", remote, f"refs/heads/{branch}")
@@ -59,5 +71,7 @@ def git(folder: Path, *arguments: str) -> str:
     if run.returncode:
         said = run.stderr.strip().splitlines()
         command = next(word for word in arguments if not word.startswith("-") and "=" not in word)
-        raise PublishError(f"git {command}: {said[-1] if said else f'exit code {run.returncode}'}")
+        # the line with the fault; hints follow it
+        fault = next((line.strip() for line in said if line.lstrip().startswith(("fatal:", "error:", "!"))), said[-1] if said else f"exit code {run.returncode}")
+        raise PublishError(f"git {command}: {fault}")
     return run.stdout
