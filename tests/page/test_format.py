@@ -47,6 +47,8 @@ def fact(kind, value, **more):
         (fact("bytes", 0), f"0{NBSP}B", f"0{NBSP}B"),
         (Fact("k", "plain", kind="label"), "plain decoding", "普通解码"),
         (Fact("k", "2.13.0", kind="label"), "2.13.0", "2.13.0"),
+        (Fact("k", "3, 4, 12", kind="label"), "3, 4, 12", "3、4、12"),
+        (Fact("k", "Debian, 13", kind="label"), "Debian, 13", "Debian, 13"),
     ],
 )
 def test_written(given, en, zh):

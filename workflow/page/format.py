@@ -19,6 +19,7 @@ shown product would not follow from its shown factors.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cached_property
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 NBSP, NARROW, MINUS = "\u00a0", "\u202f", "\u2212"
 RANGE = {"en": "–", "zh": "～"}
+LIST = {"en": ", ", "zh": "、"}
+NUMBERS = re.compile(r"\d+(, \d+)+")
+"""A label that is a row of whole numbers, as the derivation joins them."""
 DECIMALS = {"ratio": 2, "percent": 1, "points": 1, "length": 2, "probability": 2}
 SIGNIFICANT = 3
 PREFIXES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
@@ -225,8 +229,9 @@ class Formatter:
         return f"{text}{NBSP}{name}" if name else text
 
     def label(self, fact: Fact, language: str) -> str:
-        """The name of a label value; `plain` is written as strings.yaml names it."""
-        return self._sayings.say(str(fact.value), language)
+        """The name of a label value; `plain` is written as strings.yaml names it. Numbers in a row are parted as the language parts them."""
+        said = self._sayings.say(str(fact.value), language)
+        return said.replace(", ", LIST[language]) if NUMBERS.fullmatch(said) else said
 
     def reason(self, text: str, language: str) -> str:
         """Why a fact is missing; the program's own English where the other language is not known."""

@@ -15,6 +15,7 @@ from workflow.figures.style import SVG
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.errors import PageError
+from workflow.page.format import LIST
 from workflow.page.speaking import lacking
 from workflow.page.splice import PLATE_WORDS, Context, data_cell, reason_element
 from workflow.page.strings import Strings
@@ -224,7 +225,7 @@ class Plates:
 
     def _footer(self, drawing: Drawing) -> str:
         files = [file for file in drawing.sources if file.endswith((".csv", ".csv.gz"))]
-        data = ", ".join(f'<a href="{self.to_root}data/{escape(file)}" data-lit="file">{escape(file)}</a>' for file in files)
+        data = LIST[self.context.language].join(f'<a href="{self.to_root}data/{escape(file)}" data-lit="file">{escape(file)}</a>' for file in files)
         svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
         table = f'<a href="#table-{drawing.id}">{self.ui("table")}</a>' if self._in_the_open(drawing) else ""
         parts = [table, f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]

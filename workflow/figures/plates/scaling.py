@@ -10,6 +10,7 @@ from workflow.figures.plate import label as name
 from workflow.figures.read import LANES, series, value, word
 from workflow.figures.scale import Scale, from_zero, log_over, nice_ticks, thin
 from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, spread
+from workflow.figures.spots import Box, box, clear
 from workflow.figures.style import INK, INK2, LANE, Layout
 
 DRAWN = ("plain", "dspark")
@@ -52,24 +53,26 @@ def _draw_frontier(sheet: Sheet, box: tuple, up: Scale, frontier: dict, values: 
     sheet.text(0, layout.text + 1, label("throughput"), bold=True)
     panel.frame(nice_ticks(across, 4), nice_ticks(up, 4))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("per_request"), "end", INK2)
-    highest = max(frontier, key=lambda lane: frontier[lane][-1][2])
-    for lane, line in frontier.items():
-        panel.curve([p[1:] for p in line], INK, LANE[lane])
-        below = lane != highest  # the outer curve has its levels outside, the inner one inside
-        knees = _knees(values, lane)
-        for level, rate, total in line:
-            x, y = panel.at((rate, total))
-            if level in knees:
-                sheet.ring((x, y))
-            if level in (*knees, line[-1][0]):
-                if not below:
-                    spot = (x + 12, y - 5, "start")
-                elif x - panel.left > layout.text * 2.2:
-                    spot = (x - 12, y + layout.text + 1, "end")
-                else:  # too near the vertical axis for a number on that side
-                    spot = (x + 12, y + layout.text * 0.35, "start")
-                sheet.axis_text(*spot[:2], str(level), spot[2], halo=True)
-    _lane_names(panel, {lane: line[0][1:] for lane, line in frontier.items()})
+    panel.curves([([p[1:] for p in line], LANE[lane]) for lane, line in frontier.items()])
+    names = _lane_names(panel, {lane: line[0][1:] for lane, line in frontier.items()})
+    _levels(panel, frontier, {lane: _knees(values, lane) for lane in frontier}, names)
+
+
+def _levels(panel: Panel, frontier: dict, knees: dict[str, set[int]], taken: list[Box]) -> None:
+    """The concurrency of each knee, ringed, and of each lane's last point, where no line runs through it."""
+    size = panel.sheet.layout.text
+    lines = [[panel.at(p[1:]) for p in line] for line in frontier.values()]
+    edges = [(panel.left - 60, panel.top - 60, panel.left, panel.bottom + 60), (panel.left, panel.bottom, panel.right, panel.bottom + 60)]
+    rounds = [(x - 5, y - 5, x + 5, y + 5) for line in lines for x, y in line]
+    taken = [*taken, *edges, *rounds]
+    for (lane, line), drawn in zip(frontier.items(), lines):
+        for (level, *_), mark in zip(line, drawn):
+            if level in knees[lane]:
+                panel.sheet.ring(mark)
+            if level in (*knees[lane], line[-1][0]):
+                x, y, anchor = clear(mark, str(level), size, lines, taken)
+                taken.append(box(x, y, str(level), size, anchor))
+                panel.sheet.axis_text(x, y, str(level), anchor, halo=True)
 
 
 def _knees(values: Values, lane: str) -> set[int]:
@@ -79,8 +82,8 @@ def _knees(values: Values, lane: str) -> set[int]:
     return {int(level) for level in re.findall(r"\d+", tied)} if tied else {round(knee)} if knee else set()
 
 
-def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> None:
-    """Each lane is named at its one-request end, to the right; names that would touch are moved apart."""
+def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> list[Box]:
+    """Each lane is named at its one-request end, to the right; names that would touch are moved apart. Returns the room they take."""
     size = panel.sheet.layout.text
     spots = {lane: panel.at(point) for lane, point in firsts.items()}
     heights = [y + size * 0.35 for _, y in spots.values()]
@@ -89,6 +92,7 @@ def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> None:
         heights = spread(heights, size + 4, panel.top, panel.bottom - 4)
     for (lane, (x, _)), y in zip(spots.items(), heights):
         panel.sheet.text(x + 11, y, label(lane), bold=lane == "dspark", halo=True)
+    return [box(x + 11, y, "x" * 7, size, "start") for (x, _), y in zip(spots.values(), heights)]
 
 
 def _draw_wait(sheet: Sheet, box: tuple, up: Scale, waits: dict) -> None:

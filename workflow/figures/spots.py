@@ -1,0 +1,60 @@
+"""A place for a short label beside a mark that no line and no other mark runs through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from workflow.figures.sheet import Point
+
+Box = tuple[float, float, float, float]
+"""left, top, right, bottom; SVG units, y downwards"""
+WIDTH = 0.66
+"""A digit's width over its size, the widest face of the stacks."""
+
+
+def box(x: float, y: float, text: str, size: float, anchor: str) -> Box:
+    """What a text covers that stands at x with its baseline at y."""
+    wide = WIDTH * size * len(text)
+    left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[anchor]
+    return left, y - 0.8 * size, left + wide, y + 0.1 * size
+
+
+def spots(mark: Point, size: float, gap: float) -> list[tuple[float, float, str]]:
+    """(x, baseline, anchor) around a mark, the better ones first: beside and above before below."""
+    x, y = mark
+    level, slant = y + 0.35 * size, 0.75 * gap
+    over, under = y - slant, y + slant + 0.7 * size
+    return [
+        (x + slant, over, "start"), (x - slant, under, "end"), (x - slant, over, "end"), (x + slant, under, "start"),
+        (x, y - gap, "middle"), (x, y + gap + 0.8 * size, "middle"), (x + gap, level, "start"), (x - gap, level, "end"),
+    ]  # fmt: skip
+
+
+def clear(mark: Point, text: str, size: float, lines: Iterable[Sequence[Point]], taken: Iterable[Box], gap: float = 13.0) -> tuple[float, float, str]:
+    """The spot that the fewest strokes and taken boxes touch, the first of equals. `gap`: from the mark's middle, SVG units."""
+    strokes, taken = [stroke for line in lines for stroke in pairwise(line)], list(taken)
+
+    def touched(spot: tuple[float, float, str]) -> int:
+        room = box(*spot[:2], text, size, spot[2])
+        return sum(crosses(room, *stroke) for stroke in strokes) + sum(_overlap(room, other) for other in taken)
+
+    return min(spots(mark, size, gap), key=touched)
+
+
+def crosses(room: Box, start: Point, end: Point, air: float = 1.5) -> bool:
+    """Whether a stroke passes through a box, with room for the stroke's own width."""
+    left, top, right, bottom = room[0] - air, room[1] - air, room[2] + air, room[3] + air
+    enter, leave = 0.0, 1.0
+    for at, step, low, high in ((start[0], end[0] - start[0], left, right), (start[1], end[1] - start[1], top, bottom)):
+        if step == 0:
+            if not low <= at <= high:
+                return False
+            continue
+        first, last = sorted(((low - at) / step, (high - at) / step))
+        enter, leave = max(enter, first), min(leave, last)
+    return enter <= leave
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
