@@ -149,6 +149,20 @@ def test_a_number_opens_its_card_by_link_by_mouse_and_by_key(browser, site):
     close(page)
 
 
+@pytest.mark.parametrize(("path", "said"), [("index.html", "copied"), ("zh/index.html", "已复制")])
+def test_the_citation_is_copied_whole(browser, site, path, said):
+    page = opened(browser, site / path)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.focus(".copy")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.querySelector('.copy + output').textContent")
+    assert page.inner_text(".copy + output") == said
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.locator("#citation-bibtex").text_content() == page.evaluate("getSelection().toString()").rstrip() + "\n"
+    assert copied.startswith("@misc{") and copied.count("{") == copied.count("}") and page.said == []
+    close(page)
+
+
 @pytest.mark.parametrize("path", ("numbers/index.html", "zh/numbers/index.html"))
 def test_the_index_can_be_searched(browser, site, path):
     page = opened(browser, site / path)

@@ -52,15 +52,16 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 
 
 def _register(sheet: Sheet, values: Values, bar: Scale, x: float, y: float, width: float, operator: str, target: str) -> None:
-    """Registers as a number and a bar; a square for matrix units, a red bar where some were spilled."""
+    """Registers as a number and a bar; a square for matrix units, a hollow red bar where some were spilled."""
     size = sheet.layout.text
     count = value(values, _cell(operator, target))
     if count is None:
         return
     room = size * 2.1
-    color = DEN if value(values, _cell(operator, target, "spills")) else INK
+    spilled = bool(value(values, _cell(operator, target, "spills")))
+    color = DEN if spilled else INK
     sheet.text(x + room - 4, y, number(_cell(operator, target)), "end", color)
-    sheet.rect(x + room, y - size * 0.62, max((width - room - 12) * bar(count), 1.5), size * 0.5, color)
+    sheet.rect(x + room, y - size * 0.62, max((width - room - 12) * bar(count), 1.5), size * 0.5, None if spilled else color, color if spilled else None)
     if value(values, _cell(operator, target, "matrix_instructions")):
         sheet.marks([(x + width - 5, y - size * 0.37)], "s", INK2, 6.0, filled=False)
 

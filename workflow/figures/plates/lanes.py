@@ -7,7 +7,7 @@ from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import Mark, series, value
 from workflow.figures.scale import around, from_zero, log_over, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label, number, spread
-from workflow.figures.style import INK, INK2, LANE, RULE, Layout
+from workflow.figures.style import INK2, LANE, RULE, Layout
 
 LANES = ("plain", "dspark")
 

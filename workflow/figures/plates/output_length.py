@@ -19,7 +19,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     accepted = series(values, ACCEPT)
     if not rates or not accepted:
         return Missing((ACCEPT.replace("#", "*"), *(RATE.format(lane=lane).replace("#", "*") for lane in LANES)))
-    up = {"throughput": from_zero([m.value for marks in rates.values() for m in marks], 1.15), "accept": from_zero([m.value for m in accepted], 1.25)}
+    up = {"throughput": from_zero([m.value for marks in rates.values() for m in marks], 1.15), "accept": from_zero([m.value for m in accepted], 1.45)}
     margin = gutter(layout, *(nice_ticks(scale, 3) for scale in up.values()))
     right, heights = (66, (130, 90)) if layout.narrow else (90, (170, 110))
     head = layout.text + 12

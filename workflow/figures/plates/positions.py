@@ -6,7 +6,8 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import series, value
 from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
-from workflow.figures.sheet import Panel, Sheet, gutter, label, spread
+from workflow.figures.sheet import Panel, Sheet, gutter, label
+from workflow.figures.spots import box, clear
 from workflow.figures.style import DEN, INK2, Cue, Layout
 
 WIDTHS = tuple(range(1, 9))
@@ -36,11 +37,14 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, log_over(levels, 1.15), up)
     sheet.text(0, layout.text + 1, label("forward"), color=DEN, bold=True)
     panel.frame(thin(levels, 5 if layout.narrow else 9), nice_ticks(up, 4))
-    ends = spread([panel.y(line[-1][2]) for line in found.values()], layout.text + 2, panel.top, panel.bottom)
     panel.curves([([(at, ms) for at, _, ms in line], Cue("osD^vP"[place % 6])) for place, line in enumerate(found.values())], DEN, size=7)
-    for (level, line), end in zip(found.items(), ends):
-        x, y = panel.at((line[-1][0], line[-1][2]))
-        sheet.axis_text(x + 9, end + layout.text * 0.35 if abs(end - y) < layout.text * 3 else y, str(level), "start", halo=True)
+    lines = [[panel.at((at, ms)) for at, _, ms in line] for line in found.values()]
+    taken = [(panel.left, panel.bottom - 2, layout.width, sheet.height)] * 3  # sooner near another curve than on the axis
+    for level, line in zip(found, lines):
+        others = [(x - 12, y - 12, x + 12, y + 12) for other in lines if other is not line for x, y in other]  # whose number it might seem
+        x, y, anchor = clear(line[-1], str(level), layout.text, lines, [*taken, *others])
+        taken.append(box(x, y, str(level), layout.text, anchor))
+        sheet.axis_text(x, y, str(level), anchor, halo=True)
     sheet.text(panel.right, sheet.height - 6, label("positions"), "end", INK2)
     return sheet
 
