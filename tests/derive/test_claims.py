@@ -305,6 +305,7 @@ EXPECTED = {
     "modes.spec_pays.graph": SPEC_PAYS,
     "modes.spec_pays.fused": ("cheap_everywhere", "typical", "few_repeats"),
     "modes.window_weighs_more": ("typical", "cheap_everywhere", "few_repeats"),
+    "machine.uncrowded": ("typical", "cooked", "few_repeats"),
     "machine.quiet": ("typical", "cooked", "few_repeats"),
     "memory.boot_proves_nothing": ("typical", "cooked", "few_repeats"),
     "memory.floor_overshoots": ("typical", "cooked", "anchors_alone"),

@@ -78,7 +78,7 @@ def winner_gamma(read):
 def label(read, label):
     """lane and block size of the base, or of the winner: the arm that was confirmed, or the fastest where none was"""
     lane, size = named(read, label)
-    return f"{lane}-g{size}" if lane == "dspark" else lane
+    return f"{lane}-g{size}" if lane in ("dspark", "lookup") else lane
 
 
 def named(read, label: str) -> tuple[str, str]:
