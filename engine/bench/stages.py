@@ -350,8 +350,9 @@ SMOKE: dict[str, Stage] = {
         max_concurrency=2,
         aa_pairs=2,
         passes=1,
-        window_repeats=2,
-        confirm_pairs=2,
+        # two pairs of boots of the base are the least that have a spread; it stands in for the repeats that the others lack
+        window_repeats=1,
+        confirm_pairs=1,
         memory=Memory(lanes=("plain",), isl=256, max_concurrency=2, boots=2),
         cache=Cache(gsp_prompts_per_group=2, gsp_system_prompt_len=64, gsp_question_len=16, gsp_output_len=4, max_concurrency=2, repeats=1),
     ),
@@ -365,9 +366,13 @@ SMOKE: dict[str, Stage] = {
     "content": Content(contents=("arith", "code"), random_ids=False, isl=32, osl=12, num_prompts=1, histories=4, repeats=1),
     "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
     "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
-    "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=2, inner=1),
-    "gate": Gate(problems=12, sampled_problems=3, repeats=4, texts=3, text_repeats=4, max_tokens=48, text_tokens=12, max_concurrency=12),
-    "kernels": Kernels(operators=("greedy_accept", "l2_norm")),
+    "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1),
+    # judges what the search can choose, so that its winner is never one boot more
+    "gate": Gate(
+        block_sizes=(1,), problems=8, sampled_problems=3, repeats=4, texts=3, text_repeats=4, control_problems=4, max_tokens=48, text_tokens=12, max_concurrency=8,
+        silent=(("chunked_prefill_size", 32),),
+    ),
+    "kernels": Kernels(operators=("greedy_accept",)),
 }
 FULL: dict[str, Stage] = {
     "search": Search(
