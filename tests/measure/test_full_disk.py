@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from engine import sweep
+from engine import gate, search, sweep
+from tests.measure.conftest import SIZES
 from tests.workflow.full import limited, may_mount, mounted, run
 
 STAGES = {"isl": {"content": "code", "block_size": 3, "ladder": [16, 32], "osl": 6, "num_prompts": 2, "repeats": 2}}
@@ -53,3 +54,39 @@ def test_a_file_that_may_not_grow(campaign, fake_engine: None, tmp_path: Path, c
     assert list((tmp_path / "out").iterdir()) == []
     assert sweep.main(arguments(path, tmp_path, "--resume", "interrupted")) == 0
     assert (tmp_path / "out/sweep_isl.csv").is_file()
+
+
+SMALL = {
+    "search": {**SIZES["search"], "block_sizes": [3], "osl": 4, "num_prompts": 2, "passes": 1, "window_repeats": 1, "confirm_pairs": 1},
+    "gate": {"problems": 2, "sampled_problems": 1, "repeats": 2, "texts": 1, "text_repeats": 2, "max_concurrency": 2, "control_problems": 1, "max_tokens": 4, "text_tokens": 4},
+    **STAGES,
+}
+
+
+@pytest.mark.parametrize("name", ["search", "gate", "rescore", "part", "gather"])
+def test_no_command_leaves_half_a_file_on_a_full_disk(campaign, fake_engine: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Every command that writes: what lay there before lies there still, and nothing beside it."""
+    path, out = campaign(stages=SMALL), tmp_path / "out"
+    common = ["--campaign", str(path), "--out", str(out), "--quiet"]
+    kept, parts = tmp_path / "kept", tmp_path / "parts"
+    if name == "rescore":
+        gate.main(["--campaign", str(path), "--out", str(kept), "--quiet", "--report-only"])
+    if name == "gather":
+        assert sweep.main(["--sweep", "isl", "--campaign", str(path), "--out", str(parts), "--quiet", "--part", "1/1"]) == 0
+    program, words = {
+        "search": (search, common),
+        "gate": (gate, [*common, "--report-only"]),
+        "rescore": (gate, [*common, "--report-only", "--rescore", str(kept / "gate.csv")]),
+        "part": (sweep, ["--sweep", "isl", *common, "--part", "1/1"]),
+        "gather": (sweep, ["--sweep", "isl", *common, "--gather", *map(str, parts.glob("*.jsonl"))]),
+    }[name]
+    out.mkdir()
+    for file in ("search.csv", "gate.csv", "sweep_isl.csv", "isl.1-of-1.part.jsonl"):
+        (out / file).write_text(OLD)
+    before = {file.name: file.read_bytes() for file in out.iterdir()}
+    capsys.readouterr()
+    with limited(tmp_path):
+        assert program.main(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "File too large" in said
+    assert {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()} == before
