@@ -81,6 +81,12 @@ def test_ranges_say_which_lines(lines):
     assert back == lines
 
 
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60), st.sampled_from([0.5, 0.9, 0.95]))
+def test_an_interval_ends_where_the_quantiles_are(resamples, level):
+    found = interval(np.array([0.0] * (1 + BOOTS_SHOWN) + resamples), level)
+    assert found == pytest.approx(np.quantile(resamples, [(1 - level) / 2, (1 + level) / 2]), rel=1e-9, abs=1e-9)
+
+
 def test_no_interval_from_resamples_that_are_not_finite():
     values = np.full(1 + BOOTS_SHOWN + 10, 1.0)
     assert interval(values, 0.95) == (1.0, 1.0)

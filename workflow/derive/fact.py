@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 
 KINDS = ("ratio", "percent", "points", "duration", "rate", "count", "bytes", "length", "probability", "label")
 """What a value is, hence how it is written. `length` is an accept length (tokens a round)."""
@@ -28,6 +29,12 @@ class Cell:
     row: str
     column: str
     where: str = ""
+
+
+@cache
+def names(kind: type) -> frozenset[str]:
+    """Names of a dataclass's fields."""
+    return frozenset(field.name for field in fields(kind))
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,7 @@ class Fact:
 
     @classmethod
     def from_json(cls, key: str, data: dict) -> Fact:
-        known = {field.name for field in fields(cls)}
+        known = names(cls)
         cells = tuple(Cell(**cell) for cell in data.get("source", ()))
         rest = {name: value for name, value in data.items() if name in known and name != "source"}
         return cls(key, source=cells, **{name: tuple(value) if isinstance(value, list) else value for name, value in rest.items()})
@@ -100,5 +107,5 @@ class Claim:
 
     @classmethod
     def from_json(cls, key: str, data: dict) -> Claim:
-        known = {field.name for field in fields(cls)}
+        known = names(cls)
         return cls(key, **{name: tuple(value) if isinstance(value, list) else value for name, value in data.items() if name in known})

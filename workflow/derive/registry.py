@@ -76,7 +76,7 @@ class Definition:
     says: tuple[str, ...] = ()
     """Classes of direction and rank words (templates/words.yaml) that a text about the claim may use; `holds.win`: in that variant alone."""
 
-    @property
+    @functools.cached_property
     def fields(self) -> list[str]:
         return re.findall(r"\{(\w+)\}", self.template)
 

@@ -7,6 +7,7 @@ alive together, and the prompts of a repeat are the same for all of them, so one
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -140,10 +141,11 @@ class Resampling:
 
 def interval(values: np.ndarray, level: float, shown: int = BOOTS_SHOWN) -> tuple[float, float] | None:
     """Percentile interval of the resamples in `values` [1 + shown + resamples]; None when there are none or some are not finite."""
-    resamples = values[1 + shown :]
-    if resamples.size == 0 or not np.all(np.isfinite(resamples)):
+    ordered = np.sort(values[1 + shown :])  # NaN goes to the end
+    if ordered.size == 0 or not (math.isfinite(ordered[0]) and math.isfinite(ordered[-1])):
         return None
-    low, high = np.quantile(resamples, [(1 - level) / 2, (1 + level) / 2])
+    # the linear rule of np.quantile, which takes five times as long to find it and is asked thousands of times a campaign
+    low, high = np.interp([(1 - level) / 2 * (ordered.size - 1), (1 + level) / 2 * (ordered.size - 1)], np.arange(ordered.size), ordered)
     return float(low), float(high)
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import json
+import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cached_property
 from pathlib import Path
 
 from workflow.derive.fact import Claim, Fact
 
 SCHEMA = 1
 """Version of the layout of values.json and claims.json."""
+DIGITS = re.compile(r"(\d+)")
 
 
 class UnknownKey(KeyError):
@@ -78,7 +80,7 @@ class Values:
         """Facts that are not missing and whose key matches a shell pattern; numbers inside keys sort as numbers."""
         return [self.facts[key] for key in self._sorted if fnmatchcase(key, pattern) and not self.facts[key].missing]
 
-    @cached_property
+    @functools.cached_property
     def _sorted(self) -> list[str]:
         return sorted(self.facts, key=natural)
 
@@ -91,15 +93,7 @@ class Values:
             raise UnknownKey(f"no {what} {key!r}" + (f"; near: {', '.join(near)}" if near else "")) from None
 
 
+@functools.cache
 def natural(key: str) -> tuple:
     """Sort key under which `c8` comes before `c16`."""
-    parts, digits, text = [], "", ""
-    for char in key + "\0":
-        if char.isdigit():
-            digits += char
-        else:
-            if digits:
-                parts += [(0, text, 0), (1, "", int(digits))]
-                digits = text = ""
-            text += char
-    return tuple(parts + [(0, text, 0)])
+    return tuple((1, "", int(part)) if at % 2 else (0, part, 0) for at, part in enumerate(DIGITS.split(f"{key}\0")))

@@ -48,7 +48,7 @@ def faults(text: str, says: Sequence[str], verdict: str, language: str, words: W
     """What a text says of a verdict beyond the declared words, or with the two of a pair in another order."""
     declared = [bare for bare in (name.removeprefix(f"{verdict}.") for name in says) if "." not in bare]
     found, says_so = words.polar_order(text, language), f"says {', '.join(says)}" if says else "says no such word"
-    for name, word in words.polar_in(text, language).items():
+    for name, word in dict(reversed(found)).items():
         if name not in declared:
             yield f"“{word}” is of class {name}, but the claim {says_so}; turn the text, or declare it with says=(…)"
     for pair in words.data["opposites"]:

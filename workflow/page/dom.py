@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -83,8 +84,7 @@ class Around:
 _TEXTS = etree.XPath("//*[not(self::code)]/text()[normalize-space()]")  # most text of the index of numbers is code: left out early
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A text that is read, the element whose own it is, and what that element inherits."""
 
     text: str

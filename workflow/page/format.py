@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_EVEN, Context, Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from babel import Locale
@@ -85,11 +85,13 @@ SEVEN = Context(prec=7)
 def for_programs(fact: Fact) -> str:
     """The value as an element carries it: whole numbers and labels as they are, others to seven significant digits (all digits stand on the
     card, in the index of numbers and in values.json; on the page they would be a tenth of what is sent)."""
-    if isinstance(fact.value, str):
-        return fact.value
-    value = exact(fact.value)
-    return f"{(value if value == value.to_integral_value() else SEVEN.create_decimal(value)).normalize():f}"
+    return fact.value if isinstance(fact.value, str) else _seven_digits(fact.value)
 
+
+@cache
+def _seven_digits(number: float) -> str:
+    value = exact(number)
+    return f"{(value if value == value.to_integral_value() else SEVEN.create_decimal(value)).normalize():f}"
 
 
 def quantum(decimals: int) -> Decimal:

@@ -10,16 +10,18 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
+from typing import NamedTuple
 
 START, END = "\ue000", "\ue001"
-DIGIT = 0xE010
+SEEN = {0xE010 + value: digit for value, digit in enumerate("0123456789abcdef")}
+HIDDEN = {ord(digit): point for point, digit in SEEN.items()}
+"""Private code points that stand for the hexadecimal digits of a place, and back."""
 MARK = re.compile(f"{START}([\ue010-\ue01f]+){END}")
 PRIVATE = re.compile("[\ue000-\uf8ff]")
 TAG = re.compile(r"<[^<>]*>")
 
 
-@dataclass(frozen=True)
-class Splice:
+class Splice(NamedTuple):
     """What a placeholder stands for. `html` in text; `text` where only text can stand (an attribute, a title)."""
 
     kind: str
@@ -39,10 +41,10 @@ class Vault:
 
     def put(self, splice: Splice) -> str:
         self.items.append(splice)
-        return START + "".join(chr(DIGIT + int(digit, 16)) for digit in f"{len(self.items) - 1:x}") + END
+        return START + f"{len(self.items) - 1:x}".translate(HIDDEN) + END
 
     def get(self, match: re.Match) -> Splice:
-        return self.items[int("".join(f"{ord(char) - DIGIT:x}" for char in match.group(1)), 16)]
+        return self.items[int(match.group(1).translate(SEEN), 16)]
 
     def found(self, text: str) -> list[Splice]:
         """The splices whose placeholders stand in a text."""

@@ -91,16 +91,19 @@ class Words:
         return {}
 
     def _search(self, text: str, language: str) -> dict[str, str]:
-        folded = text.casefold()
-        near = [name for name, stems in self._stems[language].items() if any(stem in folded for stem in stems)]
-        if not near:
+        if not (near := self._near(text, language)):
             return {}
         text = self._ignored[language].sub(" ", text)
         return {name: match.group() for name in near if (match := self.classes[name][language].search(text))}
 
+    def _near(self, text: str, language: str) -> list[str]:
+        """Classes of which some word begins in a text: a text with none needs no pattern, and most texts have none."""
+        folded = text.casefold()
+        return [name for name, stems in self._stems[language].items() if any(stem in folded for stem in stems)]
+
     @cached_property
     def _stems(self) -> dict[str, dict[str, list[str]]]:
-        """Language -> class -> beginnings of its words: a text without any of them needs no pattern, and most texts have none."""
+        """Language -> class -> beginnings of its words, cases folded."""
         return {
             language: {name: [re.split(r"[* ]", word)[0].casefold() for word in self.of_class(name, language)] for name in self.classes}
             for language in ("en", "zh")
@@ -122,15 +125,11 @@ class Words:
     def polar_order(self, text: str, language: str) -> list[tuple[str, str]]:
         """Words with an opposite as they stand in a text, each as (class, word)."""
         text = self._ignored[language].sub(" ", text)
-        patterns = [(name, self.classes[name][language]) for name in self.polar if name in self.classes]
+        patterns = [(name, self.classes[name][language]) for name in self._near(text, language) if name in self.polar]
         if language == "en":
             patterns += self._outcomes.items()
         found = sorted((match.start(), name, match.group()) for name, pattern in patterns for match in pattern.finditer(text))
         return [(name, word) for _, name, word in found]
-
-    def polar_in(self, text: str, language: str) -> dict[str, str]:
-        """Classes with an opposite that are found in a text, each with the first word found."""
-        return dict(reversed(self.polar_order(text, language)))
 
     def numbers_in(self, text: str, language: str) -> list[str]:
         known = self._counted.setdefault(language, {})
