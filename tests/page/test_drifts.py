@@ -115,6 +115,8 @@ DRIFTS = [
     Drift("block without an id", EN, "{#factors}\n", "", "block id"),
     Drift("an id twice", EN, "{#transfers}", "{#formula}", "block id"),
     Drift("plate not in the front matter", EN, "plates: [window]\n", "", "front matter"),
+    Drift("a field twice in the front matter", EN, "plates: [window]\n", "plates: [window]\nplates: []\n", "front matter"),
+    Drift("a string twice", PLATES, "gamma: {en: drafts a round, zh: 每轮草稿数}", "gamma: {en: drafts a round, en: drafts, zh: 每轮草稿数}", "yaml"),
     Drift("slug against the file name", EN, "slug: window", "slug: windows", "front matter"),
     Drift("shown factors that do not multiply", EN, "w.accept_factor / w.step_factor", "w.accept_factor * w.step_factor", "closes"),
     Drift("third-party fetch", "base.html.j2", "<meta name=\"referrer\"", "<script src=\"https://example.org/x.js\"></script><meta name=\"referrer\"", "third party"),

@@ -14,6 +14,7 @@ from workflow.page.closes import ClosesError, Equation
 from workflow.page.dialect import Node, parse, uses
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
+from workflow.yaml_file import Strict
 
 FIELDS = {"slug", "title", "absent_title", "only", "except", "needs", "plates", "closes"}
 NAME = re.compile(r"(\d+)-([a-z0-9-]+)\.md")
@@ -91,7 +92,7 @@ def load_section(path: Path, root: Path) -> Section:
     if not front:
         raise PageError.at(file, 1, "starts with front matter between two lines `---`", "front matter")
     try:
-        data = yaml.safe_load(front.group(1)) or {}
+        data = yaml.load(front.group(1), Loader=Strict) or {}
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise PageError.at(

@@ -9,6 +9,7 @@ import yaml
 from workflow.derive.measuring import SERVERS
 from workflow.page.routes import ASSETS, IMPORTED, MACHINES, RESERVED, SERVED, routes
 from workflow.plan import Plan
+from workflow.yaml_file import Strict
 
 
 def plate_ids(templates: Path, names: set[str]) -> list[str]:
@@ -17,7 +18,7 @@ def plate_ids(templates: Path, names: set[str]) -> list[str]:
     for path in sorted((templates / "content" / "en").glob("*.md")):
         parts = path.read_text("utf8").split("---\n", 2)
         if len(parts) == 3:
-            front = yaml.safe_load(parts[1]) or {}
+            front = yaml.load(parts[1], Loader=Strict) or {}
             if names & set(front.get("only") or names) and not names & set(front.get("except") or ()):
                 found.update(dict.fromkeys(front.get("plates") or ()))
     return list(found)

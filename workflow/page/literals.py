@@ -11,6 +11,7 @@ import yaml
 
 from workflow.page.errors import PageError, Problem
 from workflow.page.words import TEMPLATES
+from workflow.yaml_file import Strict
 
 LANGUAGES = ("en", "zh")
 BUILT_IN = {"axis": "ticks of an axis", "formula": "constants of a formula", "footnote": "number of a footnote", "file": "name, row count, digest and commit of a data file"}
@@ -77,7 +78,7 @@ def _entries(templates: Path) -> Iterator[tuple[Path, str, str, object]]:
 def load_yaml(path: Path, root: Path):
     """A YAML file; an error names its line."""
     try:
-        return yaml.load(path.read_text("utf8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return yaml.load(path.read_text("utf8"), Loader=Strict)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise PageError.at(

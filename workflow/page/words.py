@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 from workflow.page.errors import PageError
+from workflow.yaml_file import Strict
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 
@@ -32,7 +33,7 @@ class Words:
 
     @classmethod
     def load(cls, path: Path = TEMPLATES / "words.yaml") -> Words:
-        data = yaml.safe_load(path.read_text("utf8"))
+        data = yaml.load(path.read_text("utf8"), Loader=Strict)
         for name in ("cardinal", "ordinal", "numbers", "ranks", "directions", "opposites", "outcomes"):
             if name not in data:
                 raise PageError.at(str(path), 0, f"section `{name}` is missing", "words")
