@@ -148,6 +148,29 @@ def test_lines_are_streamed(tmp_path):
     assert grown * 1024 < size / 2, f"{grown} KiB for {size} bytes"
 
 
+NAMED = """
+import json, sys
+line = json.loads(open(sys.argv[1], encoding="utf8").read().splitlines()[1])
+with open(sys.argv[2], "w", encoding="utf8") as out:
+    about = line["metadata"] if "metadata" in line else line
+    about["x_request_id" if "metadata" in line else "id"] = "NAME"
+    text = json.dumps({**line, "content": "word " * 200})
+    for i in range(int(sys.argv[3])):
+        out.write(text.replace("NAME", f"r{i}") + "\\n")
+"""
+
+
+@pytest.mark.parametrize("file", ["aiperf_records.jsonl", "llamacpp_timings.jsonl"])
+def test_requests_that_make_one_point_are_streamed(tmp_path, file):
+    """Formats with a line a request keep a few numbers of each, not the line."""
+    path, count = tmp_path / "x.jsonl", 12_000
+    subprocess.run([sys.executable, "-c", NAMED, str(DATA / file), str(path), str(count)], check=True)
+    out = subprocess.run([sys.executable, "-c", MEASURE, str(path)], check=True, capture_output=True, text=True).stdout
+    points, requests, grown = map(int, out.split())
+    assert (points, requests) == (1, count)
+    assert grown * 1024 < path.stat().st_size / 2, f"{grown} KiB for {path.stat().st_size} bytes"
+
+
 @pytest.mark.slow
 def test_gigabytes_are_streamed(tmp_path):
     size, count, _, grown = grown_by(tmp_path, 24_000)

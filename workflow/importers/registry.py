@@ -56,7 +56,7 @@ def read(source: Source, report: Report, seen: Seen) -> Iterator[tuple[str, Resu
 
 def objects(source: Source, values, report: Report, seen: Seen, names: set[str]) -> Iterator[tuple[str, Result | Figure]]:
     """Results of objects, each by its own format; answers with timings, and records of requests, are collected into one point."""
-    timed: dict[str, Fields] = {}
+    answers = llamacpp_timings.Answers()
     records = aiperf_records.Records(seen)
     for place, value in values:
         if not isinstance(value, dict):
@@ -75,23 +75,13 @@ def objects(source: Source, values, report: Report, seen: Seen, names: set[str])
             report.left(source.name, aiperf_records.NAME, fields.left())
         elif llamacpp_timings.matches(value):
             names.add(llamacpp_timings.NAME)
-            # an answer that reports as it grows has one name: its last state counts
-            timed[str(value.get("id") or place)] = Fields(slim(value), source.name, place, report)
+            answers.add(place, value)
         else:
             report.say(FAULT, source.name, place, f"no known tool's result (keys {shown(value)}); skipped")
     for one in records.results():
         yield aiperf_records.NAME, one
-    for one in llamacpp_timings.collect(timed.values(), seen, source.name):
+    for one in llamacpp_timings.collect(answers.fields(source.name, report), seen, source.name, report):
         yield llamacpp_timings.NAME, one
-
-
-def slim(value: dict) -> dict:
-    """An answer without its text, since a file of them is kept until its end."""
-    kept = {name: value[name] for name in ("timings", "model", "id", "stop_type", *llamacpp_timings.MARKS, "cache_n", "prompt_n", "draft_n", "draft_n_accepted") if name in value}
-    choices = value.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        kept["choices"] = [{"finish_reason": choices[0].get("finish_reason")}]
-    return kept
 
 
 def shown(value: dict) -> str:

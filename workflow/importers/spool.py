@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 
-class Spool:
+class Spool(Collection):
     """Append rows, then iterate as often as wanted. Rows are JSON objects."""
 
     def __init__(self) -> None:
@@ -17,6 +17,9 @@ class Spool:
     def append(self, row: dict) -> None:
         self.file.write(json.dumps(row, ensure_ascii=False) + "\n")
         self.count += 1
+
+    def __contains__(self, row: object) -> bool:
+        return any(row == one for one in self)
 
     def __len__(self) -> int:
         return self.count
