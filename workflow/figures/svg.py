@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+from itertools import groupby
 
 import matplotlib
 from lxml import etree
@@ -21,6 +22,7 @@ _AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineColl
 _DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0"), ("stroke-width", "0"), ("stroke", "none")}
 _SHARED = ("data-lit", "fill", "text-anchor", "stroke", "stroke-width", "paint-order")
 """What neighbouring coordinates must have in common to be declared once."""
+MANY = 5
 _COLOURS = {token.sentinel: token.css for token in TOKENS}
 
 
@@ -135,30 +137,23 @@ def _group(root, prefix: str) -> None:
 
 
 def _gather(parent) -> None:
-    """Neighbouring coordinates of one look are one declared group."""
+    """Many neighbouring coordinates of one look are one declared group; of a few, each says it itself: an element costs a page more than its attributes."""
     for child in list(parent):
         if etree.QName(child).localname == "g":
             _gather(child)
-    shared, group, last = None, None, None
-    for child in list(parent):
-        look = tuple(child.get(name) for name in _SHARED) if child.get("data-lit") else None
-        if look is None or look != shared:
-            shared, group, last = look, None, child
+    for look, run in [(look, list(found)) for look, found in groupby(parent, _look)]:
+        if look is None or len(run) < MANY:
             continue
-        if group is None:
-            group = etree.Element(f"{{{SVG}}}g")
-            parent.insert(parent.index(last), group)
+        group = etree.Element(f"{{{SVG}}}g", {name: value for name, value in zip(_SHARED, look) if value})
+        parent.insert(parent.index(run[0]), group)
+        for child in run:
             for name in _SHARED:
-                if last.get(name):
-                    group.set(name, last.get(name))
-            _share(group, last)
-        _share(group, child)
+                child.attrib.pop(name, None)
+            group.append(child)
 
 
-def _share(group, child) -> None:
-    for name in _SHARED:
-        child.attrib.pop(name, None)
-    group.append(child)
+def _look(node) -> tuple | None:
+    return tuple(node.get(name) for name in _SHARED) if node.get("data-lit") else None
 
 
 def _apply(node, roles: list[str]) -> None:

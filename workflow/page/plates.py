@@ -228,7 +228,7 @@ class Plates:
         data = LIST[self.context.language].join(f'<a href="{self.to_root}data/{escape(file)}" data-lit="file">{escape(file)}</a>' for file in files)
         svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
         table = f'<a href="#table-{drawing.id}">{self.ui("table")}</a>' if self._in_the_open(drawing) else ""
-        parts = [table, f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}<code>{escape(drawing.code)}</code>", svg]
+        parts = [table, f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}{escape(drawing.code)}", svg]
         return f'<p class="plate-source">{" · ".join(part for part in parts if part)}</p>'
 
     def data_table(self, plate: str, framed: bool = True) -> str:
