@@ -68,7 +68,7 @@ def pieces(element) -> Iterable[tuple[str, bool]]:
     """(text, whether it is a spliced number) of a block, in order."""
     if element.tag in ("math", "svg", "script", "style"):
         yield " ", False
-    elif element.tag == "data":
+    elif element.tag == "data" or (element.tag == "td" and element.get("data-key")):
         yield element.text_content(), True
     else:
         yield element.text or "", False

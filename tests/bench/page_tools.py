@@ -92,10 +92,16 @@ def sentence(path: str) -> Callable[[Path], float]:
 
 
 def spliced(folder: Path) -> float:
-    """The checked number of our page."""
-    text = (folder / "site/index.html").read_text("utf8")
-    (value,) = {re.search(r'value="([^"]*)"', span)[1] for span in re.findall(r"<data\b[^>]*>", text) if f'data-key="{KEY}"' in span}
-    return float(value)
+    """The checked number of our page, in its spans and cells."""
+    return unrounded((folder / "site/index.html").read_text("utf8"), KEY)
+
+
+def unrounded(text: str, key: str) -> float:
+    """The one value that the elements of a key carry. Raises ValueError where there is none, or more than one."""
+    found = {re.search(r'\bvalue="([^"]*)"', span)[1] for span in re.findall(r"<(?:data|td)\b[^>]*>", text) if f'data-key="{key}"' in span}
+    if len(found) != 1:
+        raise ValueError(f"{key} has {len(found)} values on the page; expected one")
+    return float(found.pop())
 
 
 def ours(campaign: Path) -> Tool:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.page_content import KEY, expected, write_notebook
-from tests.bench.page_tools import FACTOR, NAME, Tool, edit, main, measure, publish, sentence
+from tests.bench.page_tools import FACTOR, NAME, Tool, edit, main, measure, publish, sentence, unrounded
 from tests.data.partial import only
 from tests.data.synthetic import Plan, write_campaign
 from workflow.derive import load
@@ -20,7 +20,7 @@ from workflow.derive.__main__ import derive
 from workflow.derive.evaluate import Derivation
 
 PAGE = """<html><body><main><h2>One <data data-key="a">1.5</data></h2><p>Two*, <b>bold <data data-key="b">7 ms</data></b>, end.</p>
-<p>no number<svg><text>3</text></svg></p></main></body></html>"""
+<p>no number<svg><text>3</text></svg></p><table><tr><td>lane</td><td data-value="4" data-key="c">4 ms</td></tr></table></main></body></html>"""
 BUILDER = """
 import csv, pathlib, sys
 sys.path.insert(0, {root!r})
@@ -46,7 +46,7 @@ def test_the_notebook_has_the_prose_and_the_numbers(campaign, tmp_path):
     (tmp_path / "page.html").write_text(PAGE, "utf8")
     found = write_notebook(tmp_path / "page.html", campaign / "sweep_concurrency.csv", tmp_path / "out", lambda name: f"<{name}>", "pass")
     text = (tmp_path / "out/index.md").read_text("utf8")
-    assert found == 3 and json.loads((tmp_path / "out/texts.json").read_text()) == ["1.5", "7 ms"]
+    assert json.loads((tmp_path / "out/texts.json").read_text()) == ["1.5", "7 ms", "4 ms"] and found == 4
     assert "## One  <n0>\n" in text and "Two\\*, bold  <n1>  , end.\n" in text and "no number\n" in text
     assert "The checked ratio is <checked>." in text
 
@@ -101,6 +101,13 @@ def test_what_cannot_be_built_is_one_line(campaign, flags, says, capsys):
     assert main(["--campaign", str(campaign), *flags]) == 2
     said = capsys.readouterr().err
     assert says in said and said.count("\n") == 1
+
+
+def test_our_number_is_found_in_spans_and_cells():
+    page = '<td data-value="1.25" data-key="k">1.3×</td><p><data value="1.25" data-key="k">1.25×</data></p><data value="9" data-key="other">9</data><text data-key="k">1.3</text>'
+    assert unrounded(page, "k") == 1.25
+    with pytest.raises(ValueError, match="k has 2 values"):
+        unrounded(page.replace('"1.25"', '"1.2"', 1), "k")
 
 
 def test_what_was_measured_stands_here():

@@ -29,8 +29,8 @@ def value(copy: Copy, key: str) -> float:
 
 
 def shown(html: str, key: str) -> set[str]:
-    """The unrounded values that the spans of one key carry."""
-    spans = re.findall(r"<data\b[^>]*>", html)
+    """The unrounded values that the spans and cells of one key carry."""
+    spans = re.findall(r"<(?:data|td)\b[^>]*>", html)
     return {re.search(r'value="([^"]*)"', span)[1] for span in spans if f'data-key="{key}"' in span}
 
 
