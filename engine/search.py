@@ -36,6 +36,8 @@ from engine.csvio import Row
 PROGRAM = "engine.search"
 DROP_ORDER = ("heads", "lanes", "curve", "factorial", "knobs", "cache", "memory")
 """What is given up first when the time does not suffice."""
+LEAST_AA = 2
+"""Pairs of A/A boots that no budget cuts off: one pair has no spread, and without a spread there is no verdict."""
 NOISE_METRICS = ("mean_tpot_ms", "decode_throughput", "output_throughput", "step_ms", "accept_length")
 
 
@@ -157,6 +159,9 @@ class Searching:
         self.session, self.progress = self.run.session, self.run.session.progress
         self.section: dict = {"metric": METRIC, "base": f"{self.stage.lane}-g{self.stage.block_size}"}
         self.skipped: list[str] = []
+        self.blocks: dict[str, int] = {}
+        """Stage -> blocks that were measured."""
+        self.cut_short: dict[str, dict[str, int]] = {}
         self.verdicts: list[Verdict] = []
         self.aa: list[float] = []
         self.spread = Spread.pooled([])
@@ -169,11 +174,29 @@ class Searching:
         """Log ratios of the A/A pairs in the quantity that a stage compares."""
         return detectable.aa_logs(self.points, detectable.compared(name))
 
+    @property
+    def over(self) -> bool:
+        """Whether the budget is used up."""
+        return self.deadline_s is not None and time.monotonic() > self.deadline_s
+
+    def measure(self, name: str, blocks: Sequence[Block], least: int = 1) -> None:
+        """The blocks of a stage, as many as the time allows and `least` of them in any case."""
+        done = 0
+        for block in blocks:
+            if done >= least and self.over:
+                break
+            self.session.run([block])
+            done += 1
+        self.blocks[name] = done
+        if done < len(blocks):
+            self.cut_short[name] = {"measured": done, "planned": len(blocks)}
+            self.progress.say(f"{name}: cut short after {done} of {len(blocks)} blocks, the budget is used up")
+
     def wants(self, name: str) -> bool:
         """Whether a stage is still to run; one that the clock has overtaken is said to be left out."""
         if name not in self.kept:
             return False
-        if self.deadline_s is not None and time.monotonic() > self.deadline_s and name in PARTS:
+        if self.over and name in PARTS:
             self.skipped.append(name)
             self.progress.say(f"{name}: not measured, the budget is used up")
             return False
@@ -181,7 +204,7 @@ class Searching:
 
     def noise(self) -> list[Row]:
         """A/A first: its spread, its false-alarm rate, and what the rest can hope to resolve."""
-        self.session.run(plans.search_aa(self.stage))
+        self.measure("aa", plans.search_aa(self.stage), LEAST_AA)
         rows = noise_rows(self.points, self.run.campaign.name)
         self.aa = [row["log_ratio"] for row in rows if row["metric"] == METRIC]
         if not self.aa:
@@ -210,14 +233,14 @@ class Searching:
         if self.wants("memory"):
             self.section["memory"] = search_parts.memory(session, stage.memory, stage)
         if self.wants("factorial"):
-            session.run(plans_search.factorial(stage.factorial, stage))
+            self.measure("factorial", plans_search.factorial(stage.factorial, stage))
             self.section["factorial"] = search_parts.factorial(self.points, stage.factorial)
         if self.wants("knobs"):
-            session.run(plans_search.knobs(stage.knobs, stage))
+            self.measure("knobs", plans_search.knobs(stage.knobs, stage))
             self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa_of("knobs"))
             self.tell("knobs", lambda one: f"{one['label']}: {one['ratio']:.3f}: {one['verdict']} ({one['why']})")
         if self.wants("cache"):
-            session.run(plans_search.cache(stage.cache))
+            self.measure("cache", plans_search.cache(stage.cache))
             self.section["cache"] = search_parts.cache(self.points, stage.cache, self.aa_of("cache"))
             self.tell("cache", lambda one: f"{one['label']} on {one['dataset']}: {one['ratio']:.3f} of the throughput without it: {one['verdict']}")
 
@@ -227,7 +250,7 @@ class Searching:
 
     def window(self) -> Arm | None:
         """Every candidate against the base; the fastest, if any finished."""
-        self.session.run(plans.search_window(self.stage))
+        self.measure("window", plans.search_window(self.stage))
         self.verdicts, self.spread = judge(self.points, self.stage, self.aa)
         for verdict in self.verdicts:
             self.progress.say(verdict.line())
@@ -235,24 +258,24 @@ class Searching:
         return max(self.verdicts, key=lambda verdict: verdict.comparison.ratio).arm if self.verdicts else None
 
     def after_window(self, winner: Arm | None) -> None:
-        stage, session = self.stage, self.session
+        stage = self.stage
         if self.wants("heads"):
-            session.run(plans_search.heads(stage.heads, stage))
+            self.measure("heads", plans_search.heads(stage.heads, stage))
             self.section["heads"] = search_parts.heads(self.points, stage.heads, self.aa)
             self.tell("heads", lambda one: f"{one['label']} on {one['content']}: {one['ratio']:.3f} of {one['base']}'s speed: {one['verdict']}")
         if self.wants("lanes"):
             first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
-            session.run(plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))
+            self.measure("lanes", plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))
             best = search_parts.best_of_lanes(self.points, stage.lanes)
-            session.run(plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
+            self.measure("frontier", plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
             self.section["lanes"] = search_parts.frontier(self.points)
         if self.wants("curve") and winner:
-            session.run(plans_search.curve(stage.curve, stage, winner))
+            self.measure("curve", plans_search.curve(stage.curve, stage, winner))
 
     def confirm(self, winner: Arm | None) -> Verdict | None:
         if winner is None:
             return None
-        self.session.run(plans.search_confirm(self.stage, winner))
+        self.measure("confirm", plans.search_confirm(self.stage, winner))
         fresh = confirm(self.points, winner, self.aa)
         if fresh:
             self.progress.say(f"confirmed on fresh boots: {fresh.line()}")
@@ -261,7 +284,7 @@ class Searching:
     def decided(self, winner: Arm | None, fresh: Verdict | None, dropped: Sequence[str]) -> dict:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
         family = [*self.verdicts, *([fresh] if fresh else [])]
-        achieved = {"window": detectable_ratio(self.spread, self.stage.window_repeats), "confirm": fresh and fresh.comparison.minimum_detectable}
+        achieved = {"window": detectable_ratio(self.spread, max(1, self.blocks.get("window", 0))), "confirm": fresh and fresh.comparison.minimum_detectable}
         achieved |= {name: detectable.worst(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
         achieved = {name: value for name, value in achieved.items() if value is not None}
         before = self.section.get("planned_detectable", {})
@@ -285,6 +308,7 @@ class Searching:
             "detectable_metric": {name: detectable.compared(name) for name in sorted({*before, *achieved})},
             "probe_tolerance": self.session.tolerance,
             "not_measured": [*dropped, *self.skipped],
+            **({"cut_short": self.cut_short} if self.cut_short else {}),
             "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(rejected)),
         }
 

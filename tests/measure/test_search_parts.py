@@ -230,3 +230,24 @@ def test_lanes_keep_their_own_best(campaign) -> None:
     ]
     assert [arm.label for arm in search_parts.best_of_lanes(points, stage)] == ["plain", "dspark-g3", "mtp"]
     assert Curve().levels and Factorial().caps and dspark(3).label == "dspark-g3"
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_a_search_that_runs_out_of_time_ends_early_with_verdicts_and_is_gone_on_with(campaign, tmp_path: Path) -> None:
+    """What cannot be dropped is cut at a block: a spread, every candidate once, the winner once on fresh boots; later the rest is added."""
+    sizes = {**SIZES["search"], "aa_pairs": 3, "window_repeats": 3, "confirm_pairs": 2, "passes": 1}
+    path, out = campaign(stages={"search": sizes}), tmp_path / "out"
+    words = ["--campaign", str(path), "--out", str(out), "--quiet"]
+    assert search.main([*words, "--budget", "0.01s"]) == 0
+    about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
+    assert about["cut_short"] == {"aa": {"measured": 2, "planned": 3}, "window": {"measured": 1, "planned": 3}, "confirm": {"measured": 1, "planned": 2}}
+    for one in (*about["candidates"], about["confirm"]):
+        assert one["n"] == 1 and one["minimum_detectable"] > 1 and one["verdict"] in ("better", "worse", "not resolved")
+    rows = csvio.read("points", out / "search.csv")
+    assert {row["stage"] for row in rows} == {"sentinel", "aa", "window", "confirm"}
+    assert search.main([*words, "--resume"]) == 0
+    whole = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
+    assert "cut_short" not in whole and {one["n"] for one in whole["candidates"]} == {3}
+    again = csvio.read("points", out / "search.csv")
+    kept = {row["run_id"] for row in rows if row["stage"] in ("aa", "window")}
+    assert kept <= {row["run_id"] for row in again} and len({row["run_id"] for row in again}) == len(again)
