@@ -7,6 +7,7 @@ import re
 from lxml import etree, html
 
 from workflow.page.feed import ATOM, MAP, Entry, feed, sitemap
+from workflow.page.provenance import Run
 from workflow.page.routes import routes
 from workflow.page.site import build
 from workflow.plan import Plan
@@ -159,3 +160,9 @@ def test_both_languages_stand_block_by_block(workspace):
     identifiers = [node.get("id") for node in root.xpath("//*[@id]")]
     assert len(identifiers) == len(set(identifiers))
     assert not root.xpath("//main//svg")
+
+
+def test_a_commit_that_nobody_knows_is_no_word():
+    """Outside a repository a manifest says null, also of whether files had changed."""
+    run = Run.of("search.csv", {"commit": None, "dirty": None, "sha256": "0", "rows": 1})
+    assert (run.commit, run.dirty) == ("", False)

@@ -41,7 +41,7 @@ class Run:
             file,
             str(manifest.get("sha256", "")),
             str(manifest.get("command", "")),
-            str(manifest.get("commit", "")),
+            str(manifest.get("commit") or ""),  # null outside a repository
             bool(manifest.get("dirty")),
             " · ".join([*(str(machine[name]) for name in ("cpu", "os") if machine.get(name)), *([f"{machine['clock_mhz']:.0f} MHz"] if machine.get("clock_mhz") else [])]),
             " · ".join(f"{name} {version}" for name, version in sorted(versions.items())),
