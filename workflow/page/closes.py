@@ -6,6 +6,7 @@ right side from the digits shown must arrive at the digits shown on the left; di
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +16,8 @@ from workflow.page.format import Formatter, exact, round_half_even
 
 TOKEN = re.compile(r"\s*([A-Za-z_][\w.\-]*|\d+(?:\.\d+)?|[-+*/()=])")
 MOST_EXTRA = 4
+MOST_APART = 4
+"""Factors whose digits are chosen one by one; of more there are too many choices."""
 
 
 class ClosesError(ValueError):
@@ -128,10 +131,19 @@ def _widened(equation: Equation, formatter: Formatter, fact) -> Formatter:
     """
     for of_result in range(MOST_EXTRA + 1):
         for of_terms in range(MOST_EXTRA + 1):
-            tried = _with_digits(formatter, {equation.result: of_result} | dict.fromkeys(equation.terms, of_terms))
-            if closed(equation, tried, fact):
-                return tried
+            for more in _shared_out(equation, of_terms):
+                tried = _with_digits(formatter, {equation.result: of_result} | dict(zip(equation.terms, more)))
+                if closed(equation, tried, fact):
+                    return tried
     raise ClosesError(f"closes: {equation.text!r} does not close within {MOST_EXTRA} more digits")
+
+
+def _shared_out(equation: Equation, most: int) -> list[tuple[int, ...]]:
+    """More digits for each term, `most` for one at least, the fewest first. Terms that are added keep one number of decimals, as a column does."""
+    if len(equation.terms) > MOST_APART or {"+", "-"} & set(equation.tokens):
+        return [(most,) * len(equation.terms)]
+    every = itertools.product(range(most + 1), repeat=len(equation.terms))
+    return sorted((more for more in every if max(more) == most), key=lambda more: (sum(more), more))
 
 
 def _with_digits(formatter: Formatter, more: dict[str, int]) -> Formatter:
