@@ -40,14 +40,13 @@ def archive(plan: Plan, name: str, into: str, titles: dict[str, str], hardware: 
     definition = plan.definition(name)
     beside = Path(tempfile.mkdtemp(prefix=f".{into}.", dir=target.parent))
     try:
-        for stage in stages:
-            for csv in stage.csvs:
-                validate_csv(source / csv)
-                validate_manifest(source / (csv.removesuffix(".csv") + ".manifest.json"), source / csv)
-                _copy(source / csv, beside)
-            for file in stage.files:
-                if file not in stage.csvs:
-                    shutil.copyfile(source / file, beside / file)
+        for file in [*(file for stage in stages for file in stage.files), *(Path(file).name for file in plan.beside(name))]:
+            if not file.endswith(".csv"):
+                shutil.copyfile(source / file, beside / file)
+                continue
+            validate_csv(source / file)
+            validate_manifest(source / (file.removesuffix(".csv") + ".manifest.json"), source / file)
+            _copy(source / file, beside)
         for file in plan.proof(name):
             shutil.copyfile(plan.root / file, beside / Path(file).name)
         kept = {key: definition[key] for key in KEPT_KEYS if key in definition}

@@ -14,6 +14,7 @@ from workflow.derive import schema
 from workflow.yaml_file import YamlError, read_yaml
 
 ROOT = Path(__file__).resolve().parent.parent
+BESIDE = ("instrument.csv", "instrument.manifest.json")
 CAMPAIGNS = Path("workflow/campaigns")
 BUILD = Path("workflow/build")
 PRESETS = ("quick", "full", "smoke")
@@ -157,9 +158,14 @@ class Plan:
         """CSVs and manifests of one campaign that the page is built from."""
         folder = CAMPAIGNS / name
         if name in self.live:
-            return [str(folder / file) for stage in self.stages(name) for file in stage.files]
+            return [*(str(folder / file) for stage in self.stages(name) for file in stage.files), *self.beside(name)]
         found = sorted(p.name for pattern in ("*.csv", "*.csv.gz", "*.manifest.json") for p in (self.root / folder).glob(pattern))
         return [str(folder / file) for file in found]
+
+    def beside(self, name: str) -> list[str]:
+        """Measured files that no stage writes and a campaign may have: what an independent client said of the same streams."""
+        files = [CAMPAIGNS / name / file for file in BESIDE]
+        return [str(file) for file in files] if all((self.root / file).is_file() for file in files) else []
 
     def proof(self, name: str) -> list[str]:
         """Result of the last mutation run on a campaign's files, if there is one."""

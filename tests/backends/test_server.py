@@ -171,7 +171,8 @@ def test_an_earlier_rank_that_still_runs_is_not_booted_beside(server, monkeypatc
 
 
 ORPHANS = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored by what a shell runs in the background
 from pathlib import Path
 from engine.backends.launch import Launch, Ranks
 words = (sys.executable, "-c", "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])")

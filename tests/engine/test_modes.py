@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 
 import pytest
 
 from engine import generate
 from engine.config import ConfigError
+from engine.model.clock import OperatorClock
 from engine.model.fused.compiler import COMPILERS
 
 from .conftest import boot, prompts, requests
@@ -49,6 +51,20 @@ def test_an_instrumented_boot_says_where_a_step_went(tiny, mode):
     with boot(tiny, mode=mode) as engine:
         engine.add_request(requests(prompts(1), max_tokens=2)[0])
         assert engine.step().operator_ms is None
+
+
+def test_an_operator_inside_another_is_booked_once():
+    clock = OperatorClock()
+    project = clock.wrap("linear", lambda weight: lambda x: time.sleep(0.02))("weight")
+    step = clock.wrap("markov_greedy", lambda: (project("x"), clock.wrap("l2_norm", lambda: time.sleep(0.01))(), time.sleep(0.005)))
+    start = time.perf_counter()
+    step()
+    step()
+    whole = 1e3 * (time.perf_counter() - start)
+    spent = clock.take()
+    assert sum(spent.values()) <= whole
+    assert spent["linear"] >= 40 and spent["kda"] >= 20 and 10 <= spent["sampling"] <= whole - 60
+    assert clock.take() == {"linear": 0, "kda": 0, "sampling": 0}
 
 
 @pytest.mark.parametrize("settings, said", [
