@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-TOKEN_S = 0.002
+TOKEN_S = 0.01
 STATE = {"flushed": 0, "served": 0, "sampled": 0, "rounds": 0, "accepted": 0}
 LOCK = threading.Lock()
 
