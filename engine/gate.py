@@ -126,7 +126,9 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage("gate")
     if why := unbooted.cannot(campaign, "gate"):
-        return skipped(campaign, args, argv, why)
+        unbooted.skip(campaign, "gate", args, argv, PROGRAM, why)
+        # a gate that the backend cannot do has no verdict, which is no pass
+        return 0 if args.report_only or args.dry_run else 1
     winner = searched((args.out, campaign.path.parent), Machine.read().host)
     if args.dry_run:
         dry_run(campaign, stage, winner, args.json)
@@ -151,17 +153,6 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     if args.json:
         print(json.dumps({"files": [str(path) for path in files], "gate": found}, ensure_ascii=False))
     return 0 if found["verdict"] == gate_checks.PASS or args.report_only else 1
-
-
-def skipped(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], why: str) -> int:
-    """A gate that the backend cannot do has no verdict, which is no pass."""
-    if args.dry_run:
-        print(f"{PROGRAM}: {why}")
-        return 0
-    files = unbooted.skip(campaign, "gate", argv, args.out, args.log, args.quiet or args.json, why)
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))
-    return 0 if args.report_only else 1
 
 
 def rescore(args: argparse.Namespace) -> int:

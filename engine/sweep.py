@@ -108,7 +108,8 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
     """The one sweep without requests: forwards of the target and parts of a step, timed in one process."""
     stage = campaign.stage("verify_cost")
     if why := unbooted.cannot(campaign, "verify_cost"):
-        return skipped(campaign, args, argv, why)
+        unbooted.skip(campaign, "verify_cost", args, argv, f"{PROGRAM} --sweep verify_cost", why)
+        return 0
     if args.dry_run:
         variants = len(stage.models) * len(stage.modes)
         cells = variants * len(stage.widths) * len(stage.batches)
@@ -124,17 +125,6 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
         rows = cost_sweep.measure(run.session, stage)
         files = run.publish(args.out, {"sweep_verify_cost.csv": ("verify_cost", rows)}, {})
         closing(run, files, args.json)
-    return 0
-
-
-def skipped(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], why: str) -> int:
-    """The file of verify_cost of a server: no row, and the reason."""
-    if args.dry_run:
-        print(f"{PROGRAM} --sweep verify_cost: {why}")
-        return 0
-    files = unbooted.skip(campaign, "verify_cost", argv, args.out, args.log, args.quiet or args.json, why)
-    if args.json:
-        print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))
     return 0
 
 

@@ -5,6 +5,8 @@ A file without rows says in its manifest's `notes` why it has none; the page rea
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -86,10 +88,15 @@ def publish(
     return list(files)
 
 
-def skip(campaign: Campaign, stage: str, argv: Sequence[str], out: Path, log: Path | None, quiet: bool, why: str) -> list[Path]:
-    """The files of a stage that is not done, with the reason in every manifest."""
-    writable(out)
+def skip(campaign: Campaign, stage: str, args: argparse.Namespace, argv: Sequence[str], program: str, why: str) -> None:
+    """The files of a stage that is not done, with the reason in every manifest; a dry run says the reason and writes nothing."""
+    if args.dry_run:
+        print(f"{program}: {why}")
+        return
+    writable(args.out)
     begun = Begun.now()
-    with Progress(f"{stage} of campaign {campaign.name}", 0.0, log, quiet) as progress:
+    with Progress(f"{stage} of campaign {campaign.name}", 0.0, args.log, args.quiet or args.json) as progress:
         progress.say(f"{stage}: {why}")
-    return publish(campaign, stage, argv, out, {}, [why], campaign.threads, begun)
+    files = publish(campaign, stage, argv, args.out, {}, [why], campaign.threads, begun)
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))
