@@ -169,10 +169,15 @@ def parse(path: Path) -> dict:
     except ValueError as error:  # a date that is none, an integer of thousands of digits
         raise ConfigError(f"{path}: not valid YAML: a value cannot be read: {error}") from None
     schema = json.loads((SCHEMAS / "campaign.schema.json").read_text("utf8"))
-    fault = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
-    if fault:
-        raise ConfigError(f"{path}: {place(fault)}{explain(fault)}")
+    if why := misfit(jsonschema.Draft202012Validator(schema), document):
+        raise ConfigError(f"{path}: {why}")
     return document
+
+
+def misfit(schema: jsonschema.Draft202012Validator, document: object) -> str | None:
+    """What is most wrong with a document, in one line that begins with its place; None where it fits."""
+    found = jsonschema.exceptions.best_match(schema.iter_errors(document))
+    return f"{place(found)}{explain(found)}" if found else None
 
 
 def place(fault: jsonschema.ValidationError) -> str:

@@ -279,32 +279,41 @@ class Run:
 
     def about(self) -> dict:
         """What every manifest of this run says."""
-        session, ended = self.session, datetime.now().astimezone()
-        steal, other = self.shares()
-        commit, dirty = manifest.git_state()
-        seconds = (ended - self.begun).total_seconds()
+        session = self.session
+        machine = manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), *self.shares())
+        found = said(self.campaign, self.stage, self.argv, self.hashes, machine, self.begun)
         return {
-            "schema": 1,
-            "campaign": self.campaign.name,
-            "command": command_line(self.argv),
-            "config": self.campaign.as_run(self.stage),
-            "preset": self.campaign.preset,
-            "commit": commit,
-            "dirty": dirty,
-            "code": short(self.hashes),
-            "fingerprint": self.hashes,
+            **found,
             "weights": self.subject.weights,
-            "versions": manifest.versions(),
-            "machine": manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), steal, other),
-            "threads": self.campaign.threads,
             "seeds": {"campaign": self.campaign.seed, **session.seeds},
-            "start": manifest.stamp(self.begun),
-            "end": manifest.stamp(ended),
-            "seconds": round(seconds, 3),
-            "thresholds_sha256": manifest.thresholds_sha256(),
             **self.measured_on(),
-            "cost": {**rounded(asdict(session.cost)), "total_s": round(seconds + session.before_s, 3)},
+            "cost": {**rounded(asdict(session.cost)), "total_s": round(found["seconds"] + session.before_s, 3)},
         }
+
+
+def said(campaign: Campaign, stage: str, argv: Sequence[str], hashes: dict[str, str], machine: dict, begun: datetime) -> dict:
+    """What the manifest of any command says that measured for a campaign: what it was, with which code, where and when."""
+    commit, dirty = manifest.git_state()
+    ended = datetime.now().astimezone()
+    return {
+        "schema": 1,
+        "campaign": campaign.name,
+        "command": command_line(argv),
+        "config": campaign.as_run(stage),
+        "preset": campaign.preset,
+        "commit": commit,
+        "dirty": dirty,
+        "code": short(hashes),
+        "fingerprint": hashes,
+        "versions": manifest.versions(),
+        "machine": machine,
+        "threads": campaign.threads,
+        "seeds": {},
+        "start": manifest.stamp(begun),
+        "end": manifest.stamp(ended),
+        "seconds": round((ended - begun).total_seconds(), 3),
+        "thresholds_sha256": manifest.thresholds_sha256(),
+    }
 
 
 def rounded(value):

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 
 from engine import csvio
-from engine.bench.campaign import explain, frozen, place
+from engine.bench.campaign import frozen, misfit
 from engine.bench.gate_plan import BASE
 from engine.bench.gate_winner import Winner, winner_of
 from engine.bench.stages import Gate
@@ -73,6 +73,5 @@ def check_stage(path: Path, ran: dict) -> None:
 
 
 def refuse(path: Path, schema: dict, document: object, where: str = "") -> None:
-    fault = jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(document))
-    if fault:
-        raise ConfigError(f"{path}: {where}{place(fault)}{explain(fault)}")
+    if why := misfit(jsonschema.Draft202012Validator(schema), document):
+        raise ConfigError(f"{path}: {where}{why}")

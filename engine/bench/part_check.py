@@ -11,7 +11,7 @@ from pathlib import Path
 import jsonschema
 
 from engine import csvio
-from engine.bench.campaign import explain, place
+from engine.bench.campaign import misfit
 from engine.bench.journal import Record
 from engine.config import ConfigError
 
@@ -67,9 +67,8 @@ def check(path: Path, head: Record, records: Sequence[Record]) -> list[Record]:
         return ConfigError(f"{path}: line {line}: {why}; measure this part again with `engine.sweep --part`")
 
     def valid(line: int, schema: jsonschema.Draft202012Validator, value: object) -> None:
-        fault = jsonschema.exceptions.best_match(schema.iter_errors(value))
-        if fault:
-            raise refuse(line, f"{place(fault)}{explain(fault)}")
+        if why := misfit(schema, value):
+            raise refuse(line, why)
 
     valid(1, head_schema(), head)
     for name in ("start", "end"):

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from engine import csvio, manifest
 from engine.bench.campaign import Campaign
-from engine.bench.command import command_line, writable
+from engine.bench.command import said, writable
 from engine.bench.progress import Progress
 from engine.csvio import Row
-from engine.fingerprint import fingerprint, short
+from engine.fingerprint import fingerprint
 from engine.machine import Machine, load_average
 
 INSIDE = {
@@ -55,29 +55,8 @@ def publish(
     campaign: Campaign, stage: str, argv: Sequence[str], out: Path, rows: Mapping[str, Sequence[Row]], notes: Sequence[str], threads: int, begun: Begun
 ) -> list[Path]:
     """Check and write the stage's files, each with its manifest. `rows`: kind -> its rows."""
-    hashes = fingerprint()
-    commit, dirty = manifest.git_state()
-    ended = datetime.now().astimezone()
-    common = {
-        "schema": 1,
-        "campaign": campaign.name,
-        "command": command_line(argv),
-        "config": campaign.as_run(stage),
-        "preset": campaign.preset,
-        "commit": commit,
-        "dirty": dirty,
-        "code": short(hashes),
-        "fingerprint": hashes,
-        "versions": manifest.versions(),
-        "machine": manifest.machine_section(Machine.read(), None, begun.load_start, load_average(), None, None),
-        "threads": threads,
-        "seeds": {},
-        "start": manifest.stamp(begun.at),
-        "end": manifest.stamp(ended),
-        "seconds": round((ended - begun.at).total_seconds(), 3),
-        "thresholds_sha256": manifest.thresholds_sha256(),
-        "notes": list(notes),
-    }
+    machine = manifest.machine_section(Machine.read(), None, begun.load_start, load_average(), None, None)
+    common = {**said(campaign, stage, argv, fingerprint(), machine, begun.at), "threads": threads, "notes": list(notes)}
     files: dict[Path, bytes] = {}
     for name, kind in FILES[stage].items():
         content = csvio.render(kind, rows.get(kind, ()), name)
