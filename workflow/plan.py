@@ -132,7 +132,7 @@ class Plan:
         """The stages that a live campaign measures at this preset, in the order of the DAG."""
         measure = self.definition(name)["measure"]
         preset, wanted = self.preset or measure.get("preset"), measure["stages"]
-        return [stage for stage in STAGES if stage.name in wanted and preset in ((wanted[stage.name] or {}).get("presets") or (preset,))]
+        return [stage for stage in self.listed(name) if preset in ((wanted[stage.name] or {}).get("presets") or (preset,))]
 
     def parts_of(self, name: str, stage: Stage, asked: bool) -> list[str]:
         """Part files that the files of a sweep are made of: those to come where it is `asked` for or was never measured, else those of its manifest.
@@ -171,9 +171,6 @@ class Plan:
         """Result of the last mutation run on a campaign's files, if there is one."""
         file = CAMPAIGNS / name / "mutation.json"
         return [str(file)] if (self.root / file).is_file() else []
-
-    def csvs(self, name: str) -> list[str]:
-        return [file for file in self.kept(name) if not file.endswith(".manifest.json")]
 
 
 def read_config(path: Path) -> dict:

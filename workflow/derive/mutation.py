@@ -16,6 +16,7 @@ from workflow.derive import schema
 from workflow.derive.evaluate import Derivation, Result
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
+from workflow.derive.schema import types_of
 from workflow.derive.thresholds import read_thresholds
 
 SELECTORS = frozenset(
@@ -321,7 +322,7 @@ class Prover:
         """Every numeric cell of the points files; one seeded cell a point and column of request and step files."""
         for table in self.campaign.tables.values():
             properties = schema.schema(table.kind)["properties"]
-            numeric = [name for name in table.columns if name in properties and {"number", "integer"} & set(types(properties[name]))]
+            numeric = [name for name in table.columns if name in properties and {"number", "integer"} & set(types_of(properties[name]))]
             groups: dict[str, list[int]] = {}
             for row, run_id in enumerate(table.columns.get("run_id", map(str, range(len(table))))):
                 groups.setdefault(run_id if table.kind in ("requests", "steps") else str(row), []).append(row)
@@ -330,10 +331,6 @@ class Prover:
                     row = self.random.choice(rows)
                     if table.columns[column][row]:
                         yield from self.cells_mutation(table, column, [table.lines[row]], FACTORS[0])
-
-
-def types(rule: dict) -> list[str]:
-    return rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
 
 
 def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
@@ -345,8 +342,8 @@ def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
         # a count of one value moves only when some row gets that one, which need not be the next
         further = 1 + (FACTORS.index(factor) if factor in FACTORS else 0) % max(1, len(values) - 1)
         return values[(values.index(text) + further) % len(values) if factor else 0]
-    if {"number", "integer"} & set(types(rule)):
-        whole = "integer" in types(rule)
+    if {"number", "integer"} & set(types_of(rule)):
+        whole = "integer" in types_of(rule)
         for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
             new = str(round(candidate)) if whole else repr(candidate)
             if float(new) != float(text) and schema.rule_of(rule)(new):

@@ -114,9 +114,14 @@ def check_header(path: Path, header: list[str], kind: str) -> None:
             raise SchemaError(f"{path}: line 1: column {name!r} is missing")
 
 
+def types_of(rule: dict) -> list[str]:
+    """The JSON types that a column may have."""
+    return rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+
+
 def describe(rule: dict) -> str:
     """What a cell of this column may hold, in words."""
-    types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+    types = types_of(rule)
     if "enum" in rule:
         text = "one of " + ", ".join(str(value) for value in rule["enum"] if value is not None)
     else:
@@ -145,7 +150,7 @@ def pattern(text: str):
 
 def rule_of(rule: dict) -> Callable[[str], bool]:
     """Whether one cell satisfies its column's rule. An empty cell is null."""
-    types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+    types = types_of(rule)
     empty = "null" in types
     if "enum" in rule:
         names = {str(value) for value in rule["enum"] if value is not None} - {""} | ({""} if empty else set())
@@ -171,7 +176,7 @@ def rule_of(rule: dict) -> Callable[[str], bool]:
 
 def numbers_within(rule: dict, texts: set[str]) -> bool:
     """Whether a column holds nothing but numbers that its rule allows: most do, and all of one are checked at once. False says nothing yet."""
-    types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
+    types = types_of(rule)
     kinds = [kind for kind in types if kind in NUMERAL]
     texts = texts - {""} if "null" in types else texts
     if not texts or len(kinds) != 1 or not rule.keys() <= {"type", "unit", "description", "minimum", "maximum", "exclusiveMinimum"} or not all(map(NUMERAL[kinds[0]], texts)):

@@ -14,7 +14,7 @@ _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _STEP = re.compile(r"([MLHVCQzhvla])([^MLHVCQzhvla]*)")
 
 Box = tuple[float, float, float, float]
-"""left, top, right, bottom"""
+"""left, top, right, bottom; SVG units, y downwards"""
 
 
 def short(text: str) -> str:
@@ -83,7 +83,7 @@ def merge(parent) -> None:
                 parent.remove(child)
                 drawn[place] = earlier, same, _union(around, box)
                 break
-            if _meet(around, box):
+            if meet(around, box):
                 drawn.append((child, look, box))
                 break
         else:
@@ -113,8 +113,8 @@ def extent(data: str) -> Box:
     return min(across), min(down), max(across), max(down)
 
 
-def _meet(one: Box, other: Box, air: float = 2.0) -> bool:
-    """Whether two boxes touch, with room for the width of their strokes."""
+def meet(one: Box, other: Box, air: float = 2.0) -> bool:
+    """Whether two boxes touch. `air`: room beside each, for the width of strokes."""
     return one[0] < other[2] + air and other[0] < one[2] + air and one[1] < other[3] + air and other[1] < one[3] + air
 
 

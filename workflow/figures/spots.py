@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
+from workflow.figures.paths import Box, meet
 from workflow.figures.sheet import Point
 
-Box = tuple[float, float, float, float]
-"""left, top, right, bottom; SVG units, y downwards"""
 WIDTH = 0.66
 """A digit's width over its size, the widest face of the stacks."""
 
@@ -21,7 +20,7 @@ def box(x: float, y: float, text: str, size: float, anchor: str) -> Box:
 
 
 def spots(mark: Point, size: float, gap: float) -> list[tuple[float, float, str]]:
-    """(x, baseline, anchor) around a mark, the better ones first: beside and above before below."""
+    """(x, baseline, anchor) around a mark, the better ones first: the four corners, above right foremost, then above, below, right, left."""
     x, y = mark
     level, slant = y + 0.35 * size, 0.75 * gap
     over, under = y - slant, y + slant + 0.7 * size
@@ -37,7 +36,7 @@ def clear(mark: Point, text: str, size: float, lines: Iterable[Sequence[Point]],
 
     def touched(spot: tuple[float, float, str]) -> int:
         room = box(*spot[:2], text, size, spot[2])
-        return sum(crosses(room, *stroke) for stroke in strokes) + sum(_overlap(room, other) for other in taken)
+        return sum(crosses(room, *stroke) for stroke in strokes) + sum(meet(room, other, 0.0) for other in taken)
 
     return min(spots(mark, size, gap), key=touched)
 
@@ -54,7 +53,3 @@ def crosses(room: Box, start: Point, end: Point, air: float = 1.5) -> bool:
         first, last = sorted(((low - at) / step, (high - at) / step))
         enter, leave = max(enter, first), min(leave, last)
     return enter <= leave
-
-
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

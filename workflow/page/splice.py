@@ -98,9 +98,13 @@ def _of_fact(fact: Fact, value: str, kind: str = "number") -> str:
 
 
 def reason_element(reason: str, context: Context) -> str:
-    """Why something is missing, in the language of the page; what is known in English alone is marked as English."""
-    said = context.formatter.reason(reason, context.language)
-    lang = ' lang="en"' if said == reason else ""
+    """Why something is missing, in the language of the page."""
+    return said_element(reason, context.formatter.reason(reason, context.language))
+
+
+def said_element(text: str, said: str) -> str:
+    """A program's own English `text` as the page's language says it; what is known in English alone is marked as English."""
+    lang = ' lang="en"' if said == text else ""
     return f'<code class="prose"{lang}>{escape(said, quote=False)}</code>'
 
 

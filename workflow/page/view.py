@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 
 from markupsafe import Markup
@@ -15,7 +16,7 @@ from workflow.page.provenance import Run
 from workflow.page.routes import AUDITED, LANG, LANGUAGES, Routes, relative
 from workflow.page.sayings import Sayings
 from workflow.page.speaking import lacking
-from workflow.page.splice import Context, reason_element
+from workflow.page.splice import Context, reason_element, said_element
 from workflow.page.strings import Strings
 
 LICENCE = "https://spdx.org/licenses/MIT"
@@ -77,9 +78,11 @@ class PageView:
 
     def statement(self, text: str) -> Markup:
         """What a claim says, with its kind; in English, and marked so, where the language has no words for it."""
-        said = Sayings(self.strings.section("statements")).say(text, self.language)
-        lang = ' lang="en"' if said == text else ""
-        return Markup(f'<code class="prose"{lang}>{escape(said, quote=False)}</code>')
+        return Markup(said_element(text, self._statements.say(text, self.language)))
+
+    @cached_property
+    def _statements(self) -> Sayings:
+        return Sayings(self.strings.section("statements"))
 
     title = "ui.title"
     description = "ui.description"
