@@ -35,5 +35,10 @@ def backend(name: str) -> Callable[..., Backend]:
     found = BACKENDS[name]
     if isinstance(found, str):
         module, _, attribute = found.partition(":")
-        return getattr(import_module(module), attribute)
+        try:
+            return getattr(import_module(module), attribute)
+        except ModuleNotFoundError as fault:
+            if fault.name != "httpx2":
+                raise
+            raise ConfigError(f"backend: {name} is asked over HTTP, which needs httpx2: pip install -c requirements.lock -e '.[servers]'") from None
     return found

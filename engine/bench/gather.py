@@ -76,7 +76,7 @@ class Measured:
         except OSError as error:
             raise ConfigError(f"{path}: {error.strerror}; expected a part that `engine.sweep --part` wrote") from None
         found = list(whole_lines(content))
-        if not found or found[-1][1] != len(content) or not isinstance(found[0][0], dict) or found[0][0].get("kind") != "part":
+        if not found or found[-1][1] != len(content) or found[0][0].get("kind") != "part":
             raise ConfigError(f"{path}: not a whole part of a sweep; measure it again with `engine.sweep --part`")
         (head, _), *records = found
         return cls(path, head, check(path, head, [record for record, _ in records]))

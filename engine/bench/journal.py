@@ -35,7 +35,7 @@ def whole_lines(content: bytes) -> Iterator[tuple[Record, int]]:
             return
         try:
             record = json.loads(line)
-        except ValueError:  # bytes that are no text included
+        except (ValueError, RecursionError):  # bytes that are no text included
             return
         if not isinstance(record, dict):
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cache
@@ -66,9 +67,12 @@ def check(path: Path, head: Record, records: Sequence[Record]) -> list[Record]:
     def refuse(line: int, why: str) -> ConfigError:
         return ConfigError(f"{path}: line {line}: {why}; measure this part again with `engine.sweep --part`")
 
-    def valid(line: int, schema: jsonschema.Draft202012Validator, value: object) -> None:
+    def valid(line: int, schema: jsonschema.Draft202012Validator, value: Record) -> None:
         if why := misfit(schema, value):
             raise refuse(line, why)
+        for name, number in numbers(value):
+            if not math.isfinite(number):  # which no bound of a schema sees of NaN
+                raise refuse(line, f"{name}: {number} is not a finite number")
 
     valid(1, head_schema(), head)
     for name in ("start", "end"):
@@ -80,7 +84,7 @@ def check(path: Path, head: Record, records: Sequence[Record]) -> list[Record]:
         raise refuse(1, f"number: {head['number']} of {head['of']} parts")
     found = []
     for line, record in enumerate(records, start=2):
-        kind = record.get("kind") if isinstance(record, dict) else None
+        kind = record.get("kind")
         if not isinstance(kind, str) or kind not in OF_KIND:
             raise refuse(line, f"kind: {kind!r} is none of {', '.join(OF_KIND)}")
         valid(line, record_schema(kind), record)
@@ -89,6 +93,14 @@ def check(path: Path, head: Record, records: Sequence[Record]) -> list[Record]:
         except csvio.TableError as error:
             raise refuse(line, str(error)) from None
     return found
+
+
+def numbers(record: Record) -> Iterator[tuple[str, float]]:
+    """(key, number) of a record and of the objects in it; rows are checked with their tables."""
+    for name, value in record.items():
+        for key, one in value.items() if isinstance(value, dict) else ((name, value),):
+            if isinstance(one, float):
+                yield key, one
 
 
 def tables(kind: str, record: Record) -> Iterator[tuple[str, object]]:

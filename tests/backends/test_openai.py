@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
+from engine.backends import backend
 from engine.backends.base import EngineFailure
 from engine.backends.openai import OpenAIBackend
 from engine.backends.server_config import ServerConfig
@@ -14,6 +16,15 @@ from tests.loopback.server import Loopback, Reply, Say, data, document
 
 INFO = {"mem_fraction_static": 0.85, "speculative_algorithm": "DSPARK", "max_total_num_tokens": 4096, "version": "0.5.23",
         "internal_states": [{"effective_max_running_requests_per_dp": 7}]}  # fmt: skip
+
+
+def test_a_server_without_its_client_is_one_line(monkeypatch):
+    """The client of servers is an extra of its own."""
+    for module in [name for name in sys.modules if name.startswith(("engine.backends.openai", "engine.backends.server", "engine.backends.warm", "engine.backends.http_ask", "engine.bench.http_client"))]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(ConfigError, match=r"backend: openai is asked over HTTP, which needs httpx2: pip install .*servers"):
+        backend("openai")
 
 
 def completion(body: dict, server: Loopback) -> Reply:

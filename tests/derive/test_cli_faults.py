@@ -87,6 +87,8 @@ def test_splice_keeps_line_ends_and_tells_in_json(capsys, tmp_path, built):
         (b"[]", "the document: [] is not of type 'object'"),
         (b"{", "not JSON"),
         (b"\xff\xfe", "not UTF-8"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"schema": ' + b"1" * 5000 + b"}", "a value cannot be read"),
         (b'{"schema": 1, "campaign": "x", "facts": [], "claims": {}, "runs": {}}', "facts: [] is not of type 'object'"),
         (b'{"schema": 9, "campaign": "x", "facts": {}, "claims": {}, "runs": {}}', "schema: 1 was expected"),
         (None, "is a folder"),

@@ -6,6 +6,7 @@ import argparse
 import functools
 import itertools
 import json
+import math
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -163,7 +164,7 @@ def test_a_part_with_anything_missing_or_odd_is_one_line_or_whole(campaign, part
     refused = 0
     for kind, record in {"part": head, **by_kind}.items():
         for place in places(record):
-            for value in (GONE, None, "x", [], -1.5):
+            for value in (GONE, None, "x", [], -1.5, math.nan, math.inf):
                 bad = damaged(record, place, value)
                 try:
                     for found in check(two, *((bad, []) if kind == "part" else (head, [bad]))):
@@ -172,6 +173,8 @@ def test_a_part_with_anything_missing_or_odd_is_one_line_or_whole(campaign, part
                 except ConfigError as error:
                     refused += 1
                     assert str(error).startswith(f"{two}: line {1 if kind == 'part' else 2}: ") and "\n" not in str(error), (kind, place, value)
+                else:
+                    assert not isinstance(value, float) or math.isfinite(value), (kind, place, value)
     assert refused > 200
     spoilt = tmp_path / "spoilt" / two.name
     spoilt.parent.mkdir()
@@ -189,7 +192,7 @@ def test_a_part_with_anything_missing_or_odd_is_one_line_or_whole(campaign, part
     assert gather(path, tmp_path / "out", one, spoilt) == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"[]\n", b"1\n", b"\xff\xfe\n", b'{"kind": "part"}\n', b'{"kind": 3}\n', b'{"kind":"part"}\n\xff\n'])
+@pytest.mark.parametrize("content", [b"", b"\n", b"[]\n", b"1\n", b"\xff\xfe\n", b'{"kind": "part"}\n', b'{"kind": 3}\n', b'{"kind":"part"}\n\xff\n', b"[" * 100_000 + b"\n"])
 def test_a_file_that_is_no_part_is_one_line(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes) -> None:
     path = tmp_path / "odd.part.jsonl"
     path.write_bytes(content)

@@ -1,5 +1,7 @@
 """Shown factors give the shown result."""
 
+import itertools
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -36,13 +38,32 @@ def test_no_digit_is_added_where_none_is_needed():
     assert widen(FORMAT, [Equation.parse("c.x = a.x * b.x")], table.__getitem__).extra == {}
 
 
+def test_a_divisor_that_is_shown_as_zero_is_given_more_digits():
+    table = facts(a_x=2.0, b_x=0.001, c_x=2000.0)
+    wide = widen(FORMAT, [Equation.parse("c.x = a.x / b.x")], table.__getitem__)
+    assert wide.number(table["b.x"]) == Decimal("0.001")
+
+
+@settings(max_examples=60)
+@given(st.floats(0.2, 20), st.floats(0.2, 20), st.floats(0.2, 20))
+@example(5.5556, 0.4896, 1.0046)
+def test_factors_are_given_no_more_digits_than_their_product_needs(a, b, d):
+    table, equation = facts(a_x=a, b_x=b, d_x=d, c_x=a * b * d), Equation.parse("c.x = a.x * b.x * d.x")
+    extra = widen(FORMAT, [equation], table.__getitem__).extra
+    given = [extra.get(key, 0) for key in equation.terms]
+    for more in itertools.product(range(max(given) + 1), repeat=len(given)):
+        if sum(more) < sum(given):
+            fewer = replace(FORMAT, extra=extra | dict(zip(equation.terms, more)))
+            assert not closed(equation, fewer, table.__getitem__)
+
+
 def test_constants_parentheses_and_sums():
     table = facts(a_x=3.2, b_x=16.0, c_x=200.0, d_x=19.2)
     assert closed(Equation.parse("c.x = a.x / b.x * 1000"), FORMAT, table.__getitem__)
     assert Equation.parse("d.x = (a.x + b.x) - 0").evaluate(lambda key: Decimal(str(table[key].value))) == Decimal("19.2")
 
 
-@pytest.mark.parametrize("text", ["a.x * b.x", "c.x == a.x", "c.x = a.x ** b.x &", "c.x = "])
+@pytest.mark.parametrize("text", ["a.x * b.x", "c.x == a.x", "c.x = a.x ** b.x &", "c.x = ", "c.x = 3 * 4"])
 def test_what_is_not_an_equation(text):
     with pytest.raises(ClosesError):
         Equation.parse(text)

@@ -49,7 +49,7 @@ def kind_of(path: Path) -> str:
     if first in KINDS:
         return first
     raise SchemaError(
-        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, kernels.csv, predicates.csv, figures.csv,"
+        f"{path}: no schema for a file of this name; expected search.csv, sweep_X.csv, requests_X.csv, steps_X.csv, trace.csv, noise.csv, gate.csv, kernels.csv, predicates.csv, figures.csv,"
         " external.csv, claims.csv, instrument.csv or pages.csv"
     )
 
@@ -243,6 +243,10 @@ def read_json(path: Path) -> dict:
         raise SchemaError(f"{path}: line {error.lineno}: not JSON: {error.msg}") from None
     except UnicodeDecodeError as error:
         raise SchemaError(f"{path}: not UTF-8 at byte {error.start}; write it again as UTF-8") from None
+    except RecursionError:
+        raise SchemaError(f"{path}: nested too deeply; nothing that this project writes is") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise SchemaError(f"{path}: a value cannot be read: {error}") from None
 
 
 class TwiceError(ValueError):

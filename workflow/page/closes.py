@@ -41,6 +41,8 @@ class Equation:
         if len(tokens) < 3 or tokens[1] != "=" or not is_key(tokens[0]) or "=" in tokens[2:]:
             raise ClosesError(f"closes: {text!r} is not of the form `key = expression`")
         terms = tuple(dict.fromkeys(token for token in tokens[2:] if is_key(token)))
+        if not terms:
+            raise ClosesError(f"closes: {text!r} has no key on its right side")
         return cls(text, tokens[0], terms, tokens[2:])
 
     def evaluate(self, value: Callable[[str], Decimal]) -> Decimal:
@@ -100,7 +102,10 @@ def closed(equation: Equation, formatter: Formatter, fact) -> bool:
     """Whether the shown terms give the shown result."""
     result = fact(equation.result)
     shown = formatter.number(result)
-    from_terms = equation.evaluate(lambda key: formatter.number(fact(key)))
+    try:
+        from_terms = equation.evaluate(lambda key: formatter.number(fact(key)))
+    except ArithmeticError:  # a divisor that is zero with the digits shown
+        return False
     decimals = max(0, -formatter.step(result).as_tuple().exponent)
     return round_half_even(from_terms, decimals) == shown
 
