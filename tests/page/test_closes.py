@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from workflow.derive.fact import Fact
-from workflow.page.closes import ClosesError, Equation, closed, widen
+from workflow.page.closes import ClosesError, Equation, closed, sharing, widen
 from workflow.page.format import Formatter, round_half_even
 from workflow.page.words import Words
 
@@ -55,6 +55,19 @@ def test_factors_are_given_no_more_digits_than_their_product_needs(a, b, d):
         if sum(more) < sum(given):
             fewer = replace(FORMAT, extra=extra | dict(zip(equation.terms, more)))
             assert not closed(equation, fewer, table.__getitem__)
+
+
+@settings(max_examples=300)
+@given(st.floats(0.8, 8), st.floats(0.3, 1.5), st.floats(0.8, 1.3), st.floats(0.2, 20))
+def test_equations_with_keys_in_common_close_together(accept, step, rest, other):
+    """The masthead divides what the text multiplies: digits that one of the two needs must not open the other."""
+    ratio = accept * step * rest
+    table = facts(w_ratio=ratio, w_accept=accept, w_step=step, w_rest=rest, w_growth=accept / ratio, l_a=other, l_b=2 * other)
+    texts = ("w.ratio = w.accept / w.growth", "l.b = l.a * 2", "w.ratio = w.accept * w.step * w.rest")
+    equations = [Equation.parse(text) for text in texts]
+    assert [len(group) for group in sharing(equations)] == [1, 2]
+    wide = widen(FORMAT, equations, table.__getitem__)
+    assert all(closed(equation, wide, table.__getitem__) for equation in equations)
 
 
 def test_constants_parentheses_and_sums():

@@ -45,6 +45,10 @@ class Equation:
             raise ClosesError(f"closes: {text!r} has no key on its right side")
         return cls(text, tokens[0], terms, tokens[2:])
 
+    @property
+    def keys(self) -> frozenset[str]:
+        return frozenset((self.result, *self.terms))
+
     def evaluate(self, value: Callable[[str], Decimal]) -> Decimal:
         result, rest = _sum(list(self.tokens), value)
         if rest:
@@ -120,35 +124,44 @@ def widen(formatter: Formatter, equations: list[Equation], fact) -> Formatter:
         if not holds(equation, fact):
             right, left = float(_unrounded(equation, fact)), float(fact(equation.result).value)
             raise ClosesError(f"closes: {equation.text!r} does not hold: the right side is {right:.6g}, the left {left:.6g}")
-        formatter = _widened(equation, formatter, fact)
-    # a later equation may have widened a result of an earlier one
-    for equation in equations:
-        if not closed(equation, formatter, fact):
-            raise ClosesError(f"closes: {equation.text!r} and another equation cannot both close; give them fewer keys in common")
+    for group in sharing(equations):
+        formatter = _widened(group, formatter, fact)
     return formatter
 
 
-def _widened(equation: Equation, formatter: Formatter, fact) -> Formatter:
-    """The formatter with the fewest more digits that close one equation.
+def sharing(equations: list[Equation]) -> list[list[Equation]]:
+    """Equations that have keys in common, directly or through others: a digit that one of them needs may open another."""
+    groups: list[list[Equation]] = []
+    for equation in equations:
+        near = [group for group in groups if any(not equation.keys.isdisjoint(other.keys) for other in group)]
+        groups = [group for group in groups if group not in near] + [[*itertools.chain(*near), equation]]
+    return groups
+
+
+def _widened(equations: list[Equation], formatter: Formatter, fact) -> Formatter:
+    """The formatter with the fewest more digits that close equations which share keys.
 
     Digits of the terms come first. A result next to a rounding tie may need more of them than a reader can bear; one more digit of the result moves
     the tie away.
     """
+    results = dict.fromkeys(equation.result for equation in equations)
+    terms = [key for key in dict.fromkeys(term for equation in equations for term in equation.terms) if key not in results]
+    added = any({"+", "-"} & set(equation.tokens) for equation in equations)
     for of_result in range(MOST_EXTRA + 1):
         for of_terms in range(MOST_EXTRA + 1):
-            for more in _shared_out(equation, of_terms):
-                tried = _with_digits(formatter, {equation.result: of_result} | dict(zip(equation.terms, more)))
-                if closed(equation, tried, fact):
+            for more in _shared_out(len(terms), of_terms, added):
+                tried = _with_digits(formatter, dict.fromkeys(results, of_result) | dict(zip(terms, more)))
+                if all(closed(equation, tried, fact) for equation in equations):
                     return tried
-    raise ClosesError(f"closes: {equation.text!r} does not close within {MOST_EXTRA} more digits")
+    raise ClosesError(f"closes: {' and '.join(repr(equation.text) for equation in equations)}: no {MOST_EXTRA} more digits close this")
 
 
-def _shared_out(equation: Equation, most: int) -> list[tuple[int, ...]]:
-    """More digits for each term, `most` for one at least, the fewest first. Terms that are added keep one number of decimals, as a column does."""
-    if len(equation.terms) > MOST_APART or {"+", "-"} & set(equation.tokens):
-        return [(most,) * len(equation.terms)]
-    every = itertools.product(range(most + 1), repeat=len(equation.terms))
-    return sorted((more for more in every if max(more) == most), key=lambda more: (sum(more), more))
+def _shared_out(count: int, most: int, added: bool) -> list[tuple[int, ...]]:
+    """More digits for each of some terms, `most` for one at least, the fewest first. Terms that are `added` keep one number of decimals, as a column does."""
+    if added or count > MOST_APART:
+        return [(most,) * count]
+    every = itertools.product(range(most + 1), repeat=count)
+    return sorted((more for more in every if max(more, default=0) == most), key=lambda more: (sum(more), more))
 
 
 def _with_digits(formatter: Formatter, more: dict[str, int]) -> Formatter:
