@@ -1,7 +1,8 @@
 """CSV files of the measuring side: rows checked against a JSON Schema, several files published together.
 
 The schemas in `workflow/schemas` are read as data. They describe one row; the order of their properties is the order of
-the columns. An empty cell is null.
+the columns. An empty cell is null. Where a schema names the columns of a skipped row (`skipped`), a row of that status has a
+reason in `note` and no measured value.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+SKIPPED = "skipped"
+"""Status of a row that stands for what was not measured."""
 SCHEMAS = Path(__file__).resolve().parent.parent / "workflow" / "schemas"
 
 Cell = str | int | float | None
@@ -83,14 +86,30 @@ class Column:
 
 
 @cache
+def schema_of(kind: str) -> dict:
+    return json.loads((SCHEMAS / f"{kind}.schema.json").read_text("utf8"))
+
+
+@cache
 def columns(kind: str) -> tuple[Column, ...]:
     """Columns of a file kind: points, requests, steps, trace or noise."""
-    schema = json.loads((SCHEMAS / f"{kind}.schema.json").read_text("utf8"))
+    schema = schema_of(kind)
     required = set(schema["required"])
     return tuple(
         Column(name, frozenset([rule["type"]] if isinstance(rule["type"], str) else rule["type"]), rule, name in required)
         for name, rule in schema["properties"].items()
     )
+
+
+def filled(kind: str, row: Row) -> frozenset[str] | None:
+    """Columns that a row may fill where it says that it was skipped; None for every other row, whose columns all have their rules."""
+    about = schema_of(kind).get(SKIPPED)
+    return frozenset((*about["columns"], "status", "note")) if about and row.get("status") == SKIPPED else None
+
+
+def skipped(kind: str, note: str, **filled: Cell) -> Row:
+    """A row that stands for what was not measured, with its reason. `filled`: what it stands for, as far as the kind has such columns."""
+    return {**{name: filled[name] for name in schema_of(kind)[SKIPPED]["columns"] if name in filled}, "status": SKIPPED, "note": note}
 
 
 def check(kind: str, row: Row, where: str) -> None:
@@ -100,8 +119,15 @@ def check(kind: str, row: Row, where: str) -> None:
     for name in row:
         if name not in names:
             raise TableError(f"{where}: column {name!r} is not in {kind}.schema.json")
+    own = filled(kind, row)
     for column in known:
-        fault = column.fault(row.get(column.name))
+        value = row.get(column.name)
+        if own is None or value is not None and column.name in own:
+            fault = column.fault(value)
+        elif value is not None:
+            fault = f"{value!r} stands in a row that was skipped; expected nothing"
+        else:
+            fault = "must not be empty: why was the row skipped?" if column.name == "note" else None
         if fault:
             raise TableError(f"{where}: column {column.name}: {fault}")
 

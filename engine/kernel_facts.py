@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 
+from engine import csvio
 from engine.bench import unbooted
 from engine.bench.command import flags, guarded, load, writable
 from engine.bench.stages import Kernels
@@ -29,15 +30,15 @@ WITHOUT_TRITON = "triton is not installed here, so no kernel was compiled"
 
 @dataclass(frozen=True)
 class Tables:
-    """Rows of both files, and what the reader of the manifest should know."""
+    """Rows of both files, and why nothing was compiled where nothing was."""
 
     kernels: list[Row]
     predicates: list[Row]
-    notes: list[str]
+    skipped: str | None = None
 
 
 def collect(stage: Kernels, jobs: int) -> Tables:
-    """Compile. Without triton kernels.csv has no row and a note that says why. ConfigError on an unknown operator or target."""
+    """Compile. Without triton the one row of kernels.csv is a skipped one. ConfigError on an unknown operator or target."""
     from kernels.facts import TARGETS
     from kernels.predicates import all_tables
     from kernels.registry import operators
@@ -48,35 +49,35 @@ def collect(stage: Kernels, jobs: int) -> Tables:
                 raise ConfigError(f"measure.stages.{STAGE}.{name}: {one!r} is unknown; there are: {', '.join(known)}")
     predicates = [asdict(row) for row in all_tables()]
     if find_spec("triton") is None:
-        return Tables([], predicates, [WITHOUT_TRITON])
+        return Tables([csvio.skipped(STAGE, WITHOUT_TRITON)], predicates, WITHOUT_TRITON)
     from kernels.facts import collect as compile_all
 
     rows = compile_all(stage.targets or tuple(TARGETS), stage.operators, jobs)
-    return Tables([asdict(row) for row in rows], predicates, [])
+    return Tables([asdict(row) for row in rows], predicates)
 
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
     stage = campaign.stage(STAGE)
     jobs = args.jobs or os.cpu_count() or 1
-    why = unbooted.cannot(campaign, STAGE)
-    if args.dry_run and why:
-        print(f"{PROGRAM}: {why}")
+    if why := unbooted.cannot(campaign, STAGE):
+        unbooted.skip(campaign, STAGE, args, argv, PROGRAM, why)
         return 0
     if args.dry_run:
         print(f"{PROGRAM}, preset {campaign.preset}: operators {', '.join(stage.operators) or 'all'}, no boots, two minutes at the most")
         return 0
     writable(args.out)
     begun = Begun.now()
-    tables = Tables([], [], [why]) if why else collect(stage, jobs)
+    tables = collect(stage, jobs)
     rows = {"kernels": tables.kernels, "predicates": tables.predicates}
-    files = unbooted.publish(campaign, STAGE, argv, args.out, rows, tables.notes, jobs, begun)
-    said = f"{PROGRAM}: {len(tables.kernels)} binaries, {len(tables.predicates)} answers of predicates" + "".join(f"; {note}" for note in tables.notes)
+    files = unbooted.publish(campaign, STAGE, argv, args.out, rows, jobs, begun)
+    binaries = 0 if tables.skipped else len(tables.kernels)
+    said = f"{PROGRAM}: {binaries} binaries, {len(tables.predicates)} answers of predicates" + (f"; {tables.skipped}" if tables.skipped else "")
     if args.log:
         args.log.parent.mkdir(parents=True, exist_ok=True)
         args.log.write_text(said + "\n", "utf8")
     if args.json:
-        print(json.dumps({"files": [str(path) for path in files], "binaries": len(tables.kernels), "notes": tables.notes}))
+        print(json.dumps({"files": [str(path) for path in files], "binaries": binaries, **({"skipped": tables.skipped} if tables.skipped else {})}))
     elif not args.quiet:
         print(said)
     return 0

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine import csvio
 from engine.arguments import file_path
 from engine.backends.base import TRACE
 from engine.bench import cost_sweep, gather, plans, unbooted
@@ -60,9 +61,11 @@ def publish(run: Run, section: dict, args: argparse.Namespace, instead: dict | N
     tables = tables_of(run.session, f"sweep_{args.sweep}", args.sweep)
     extra = {f"sweep_{args.sweep}.csv": {"detectable": section}}
     if args.sweep == "window":
-        tables["trace.csv"] = ("trace", run.session.rows.trace)
+        rows = run.session.rows.trace
         if TRACE not in run.session.capabilities:
-            extra["trace.csv"] = {"notes": [f"skipped: backend {run.campaign.backend} cannot do trace: it does not hand out the rounds of a request"]}
+            why = f"skipped: backend {run.campaign.backend} cannot do trace: it does not hand out the rounds of a request"
+            rows = [csvio.skipped("trace", why, campaign=run.campaign.name)]
+        tables["trace.csv"] = ("trace", rows)
     files = run.publish(args.out, tables, extra, instead)
     closing(run, files, args.json)
 

@@ -34,6 +34,8 @@ class Kept:
         about_path = path.with_name("gate.manifest.json")
         about = manifest_of(about_path)
         rows = csvio.read("gate", path)
+        if why := next((row["note"] for row in rows if row.get("status") == csvio.SKIPPED and row.get("config") is None), None):
+            raise ConfigError(f"{path}: {why}; there is no output to score")
         if not any(row["config"] == BASE for row in rows):
             raise ConfigError(f"{path}: no row of config {BASE!r}, with which the others are compared")
         ran = {name: about["config"][name] for name in AS_RAN if name in about["config"]}

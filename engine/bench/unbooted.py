@@ -1,6 +1,6 @@
 """Files of a stage that boots nothing: one that a server cannot do, and one that only compiles.
 
-A file without rows says in its manifest's `notes` why it has none; the page reads the reason there.
+What was not done is one row of status `skipped` in each of the stage's files, its reason in `note`; the page reads the reason there.
 """
 
 from __future__ import annotations
@@ -51,24 +51,22 @@ class Begun:
         return cls(datetime.now().astimezone(), load_average())
 
 
-def publish(
-    campaign: Campaign, stage: str, argv: Sequence[str], out: Path, rows: Mapping[str, Sequence[Row]], notes: Sequence[str], threads: int, begun: Begun
-) -> list[Path]:
+def publish(campaign: Campaign, stage: str, argv: Sequence[str], out: Path, rows: Mapping[str, Sequence[Row]], threads: int, begun: Begun) -> list[Path]:
     """Check and write the stage's files, each with its manifest. `rows`: kind -> its rows."""
     machine = manifest.machine_section(Machine.read(), None, begun.load_start, load_average(), None, None)
-    common = {**said(campaign, stage, argv, fingerprint(), machine, begun.at), "threads": threads, "notes": list(notes)}
+    common = {**said(campaign, stage, argv, fingerprint(), machine, begun.at), "threads": threads}
     files: dict[Path, bytes] = {}
     for name, kind in FILES[stage].items():
-        content = csvio.render(kind, rows.get(kind, ()), name)
+        content = csvio.render(kind, rows[kind], name)
         files[out / name] = content
-        about = {**common, "file": name, "kind": kind, "rows": len(rows.get(kind, ())), "sha256": manifest.sha256(content)}
+        about = {**common, "file": name, "kind": kind, "rows": len(rows[kind]), "sha256": manifest.sha256(content)}
         files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
     csvio.publish(files)
     return list(files)
 
 
 def skip(campaign: Campaign, stage: str, args: argparse.Namespace, argv: Sequence[str], program: str, why: str) -> None:
-    """The files of a stage that is not done, with the reason in every manifest; a dry run says the reason and writes nothing."""
+    """The files of a stage that is not done, each with the reason in its row; a dry run says the reason and writes nothing."""
     if args.dry_run:
         print(f"{program}: {why}")
         return
@@ -76,6 +74,7 @@ def skip(campaign: Campaign, stage: str, args: argparse.Namespace, argv: Sequenc
     begun = Begun.now()
     with Progress(f"{stage} of campaign {campaign.name}", 0.0, args.log, args.quiet or args.json) as progress:
         progress.say(f"{stage}: {why}")
-    files = publish(campaign, stage, argv, args.out, {}, [why], campaign.threads, begun)
+    rows = {kind: [csvio.skipped(kind, why, campaign=campaign.name)] for kind in FILES[stage].values()}
+    files = publish(campaign, stage, argv, args.out, rows, campaign.threads, begun)
     if args.json:
         print(json.dumps({"files": [str(path) for path in files], "skipped": why}, ensure_ascii=False))

@@ -118,7 +118,7 @@ INSIDE = {"verify_cost": (sweep, "--sweep", "verify_cost"), "gate": (gate, "--re
 
 @pytest.mark.parametrize("backend", ["sglang", "openai"])
 def test_a_stage_inside_the_engine_is_skipped_with_the_reason(backend: str, tmp_path: Path) -> None:
-    """Files as the page reads them, no row, and the reason where a file without rows gives it; no server is booted for it."""
+    """Files as the page reads them, whose one row gives the reason and is no measurement; no server is booted for it."""
     section = {"tokenizer": "engine/weights/tokenizer.json", "bos_token_id": 1}
     section |= {"url": "http://127.0.0.1:9", "model": "m"} if backend == "openai" else {"command": ["false"]}
     stages = {name: None for name in INSIDE}
@@ -133,9 +133,11 @@ def test_a_stage_inside_the_engine_is_skipped_with_the_reason(backend: str, tmp_
         stage.name: sorted(stage.csvs) for stage in STAGES if stage.name in INSIDE
     }
     for file, table in read.tables.items():
-        (why,) = read.manifests[file]["notes"]
+        (why,) = read.skipped[file].columns["note"]
         assert len(table) == 0 and why.startswith(f"skipped: backend {backend} cannot do ")
+        assert read.manifests[file]["rows"] == 1 and "notes" not in read.manifests[file]
     derivation = Derivation(read)
+    assert {derivation.result(key).fact.value for key in ("measured.gate", "measured.verify_cost", "measured.kernels", "measured.predicates")} == {None}
     assert {name: derivation.claim(f"skipped.{name}").verdict for name in (*INSIDE, "trace")} == {**dict.fromkeys(INSIDE, "holds"), "trace": "missing"}
 
 

@@ -31,16 +31,16 @@ def test_the_files_are_what_the_report_keeps(tmp_path):
     assert {row["predicate"] for row in csvio.read("predicates", out / "predicates.csv")} == set(PREDICATES)
     note = json.loads((out / "kernels.manifest.json").read_text())
     assert note["sha256"] == hashlib.sha256((out / "kernels.csv").read_bytes()).hexdigest() and note["rows"] == len(rows)
-    assert "kernels/facts.py" in note["fingerprint"] and note["notes"] == []
+    assert "kernels/facts.py" in note["fingerprint"]
     kept = keep(sorted(out.iterdir()), tmp_path / "local", tmp_path / "previous")
     assert [path.name for path in kept] == ["kernels.csv", "kernels.manifest.json", "predicates.csv", "predicates.manifest.json"]
 
 
-def test_without_triton_the_file_is_empty_and_says_why(tmp_path, monkeypatch):
+def test_without_triton_the_only_row_says_why(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_facts, "find_spec", lambda name: None)
     assert run(tmp_path) == 0
-    assert csvio.read("kernels", tmp_path / "out/kernels.csv") == []
-    assert json.loads((tmp_path / "out/kernels.manifest.json").read_text())["notes"] == [kernel_facts.WITHOUT_TRITON]
+    (row,) = csvio.read("kernels", tmp_path / "out/kernels.csv")
+    assert {name: value for name, value in row.items() if value is not None} == {"status": "skipped", "note": kernel_facts.WITHOUT_TRITON}
     assert csvio.read("predicates", tmp_path / "out/predicates.csv")
 
 

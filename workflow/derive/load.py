@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from workflow.derive import schema
+from workflow.derive import schema, skips
 from workflow.derive.schema import SchemaError
 from workflow.yaml_file import YamlError, read_yaml
 
@@ -92,6 +92,8 @@ class Campaign:
     manifests: dict[str, dict]
     mutation: dict | None = None
     """Result of the last mutation run on this campaign, if there is one."""
+    skipped: dict[str, Table] = field(default_factory=dict)
+    """File -> its rows of what was not measured; a file without such rows is absent. `tables` have none of them."""
 
     def find(self, kind: str, family: str) -> Table | None:
         return self.tables.get(file_name(kind, family))
@@ -144,10 +146,19 @@ def families_of(tables: dict[str, Table]) -> tuple[str, ...]:
     return (*(family for family in FIRST if family in found), *sorted(found - set(FIRST)))
 
 
-def read_table(path: Path) -> Table:
+def read_table(path: Path) -> tuple[Table, Table]:
+    """The measured rows of a CSV, and those that stand for what was not measured."""
     kind = schema.kind_of(path)
     header, rows, lines = schema.read_rows(path)
-    return Table(path.name.removesuffix(".gz"), kind, schema.check_table(path, kind, header, rows, lines), tuple(lines))
+    table = Table(path.name.removesuffix(".gz"), kind, schema.check_table(path, kind, header, rows, lines), tuple(lines))
+    measured, skipped = skips.apart(schema.schema(kind), header, rows)
+    return (taken(table, measured) if skipped else table), taken(table, skipped)
+
+
+def taken(table: Table, index: list[int]) -> Table:
+    """Those rows of a table."""
+    columns = {name: tuple(cells[i] for i in index) for name, cells in table.columns.items()}
+    return replace(table, columns=columns, lines=tuple(table.lines[i] for i in index), _cache={})
 
 
 def strip(table: Table) -> Table:
@@ -192,18 +203,20 @@ def load(folder: Path | str) -> Campaign:
     folder = Path(folder)
     definition = read_definition(folder)
     measured_as = definition.get("measured_as", definition["name"])
-    tables, manifests = {}, {}
+    tables, manifests, skipped = {}, {}, {}
     for path in sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")]):
-        table = read_table(path)
+        table, rest = read_table(path)
         if table.file in tables:
             raise SchemaError(f"{path}: {table.file} stands beside it; keep one of the two")
         tables[table.file] = table
-        manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table))
+        manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table) + len(rest))
         check_name(path, table, manifests[table.file], measured_as)
+        if len(rest):
+            skipped[table.file] = rest
     joined = join(tables, folder)
     for table in joined.values():
         check_embedded(folder / table.file, table, joined)
-    return Campaign(definition["name"], folder, definition, joined, manifests, read_mutation(folder))
+    return Campaign(definition["name"], folder, definition, joined, manifests, read_mutation(folder), skipped)
 
 
 def read_mutation(folder: Path) -> dict | None:

@@ -16,6 +16,7 @@ from workflow.derive import schema
 from workflow.derive.evaluate import Derivation, Result
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
+from workflow.derive.reader import SKIPPED_ROWS
 from workflow.derive.schema import types_of
 from workflow.derive.thresholds import read_thresholds
 
@@ -102,6 +103,8 @@ class Prover:
                 return {}
             self._lines[key] = found
             for cell in result.fact.source:
+                if cell.where == SKIPPED_ROWS:
+                    continue
                 place = (cell.file, cell.column.partition("[")[0] if cell.column else cell.row)
                 bits = 0
                 for first, last in spans(cell.row) if cell.column else ():
@@ -121,7 +124,7 @@ class Prover:
             if name not in seen:
                 seen.add(name)
                 fact = self.base.result(name).fact
-                found |= {cell: None for cell in fact.source if cell.column}
+                found |= {cell: None for cell in fact.source if cell.column and cell.where != SKIPPED_ROWS}
                 todo.extend(fact.parents)
         return list(found)
 

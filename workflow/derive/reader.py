@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from workflow.derive.evaluate import Derivation, Result
 
 
+SKIPPED_ROWS = "status=skipped"
+"""What a cell of a skipped row says of its rows: no mutation of measured cells reaches it."""
 CHOSEN_BY = {"content": "content", "one_content": "content", "arm": "arm", "lane": "lane", "isl": "isl", "concurrency": "max_concurrency", "level": "max_concurrency", "mode": "mode"}
 """Field of a key -> the condition that selects its rows. A block size (`gamma`) may be foretold from the runs at others."""
 
@@ -110,6 +112,16 @@ class Read:
 
     def instrument(self, **where) -> Rows:
         return self._rows("instrument", "instrument", where)
+
+    def skipped(self, file: str) -> list[str]:
+        """Why the rows of a file that were skipped were not measured; a file of before such rows, which has none at all, says it in its manifest."""
+        table = self.campaign.skipped.get(file)
+        if table is None:
+            told = self.campaign.manifests[file].get("notes") and not len(self.campaign.tables[file])
+            return self.field(file, "notes") if told else []
+        self.record.cells[Cell(file, ",".join(map(str, table.lines)), "note", SKIPPED_ROWS)] = None
+        self.record.statuses.append(status_of(self.campaign.manifests[file]))
+        return list(table.columns["note"])
 
     def field(self, file: str, path: str):
         """One field of the manifest of one file, which need not be that of a points file; Missing when it is absent."""

@@ -20,6 +20,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+from workflow.derive import skips
 from workflow.derive.predicate import Compiler, NotCompiled, Predicate
 
 SCHEMAS = Path(__file__).resolve().parent.parent / "schemas"
@@ -198,13 +199,23 @@ def check_column(path: Path, name: str, rule: dict, cells: tuple[str, ...], line
         raise SchemaError(f"{path}: line {lines[index]}, column {name}: {cells[index]!r} is not {describe(rule)}")
 
 
+def columns_of(header: list[str], rows: list[list[str]]) -> dict[str, tuple[str, ...]]:
+    """Column -> its cells as text."""
+    return dict(zip(header, zip(*rows))) if rows else {name: () for name in header}
+
+
 def check_table(path: Path, kind: str, header: list[str], rows: list[list[str]], lines: list[int]) -> dict[str, tuple[str, ...]]:
     """Validate a parsed CSV; returns its columns as text."""
     check_header(path, header, kind)
-    columns = dict(zip(header, zip(*rows))) if rows else {name: () for name in header}
+    columns = columns_of(header, rows)
     properties = schema(kind)["properties"]
+    measured, skipped = skips.apart(schema(kind), header, rows)
+    for i in skipped:
+        if found := skips.fault(schema(kind), header, rows[i]):
+            raise SchemaError(skips.where(path, lines[i], found))
     for name, cells in columns.items():
-        check_column(path, name, properties[name], cells, lines)
+        kept = [i for i in skipped if cells[i]] + measured if skipped else range(len(rows))
+        check_column(path, name, properties[name], tuple(cells[i] for i in kept), [lines[i] for i in kept])
     if (name := NAMED_BY.get(kind)) is not None:
         seen: dict[str, int] = {}
         for text, line in zip(columns[name], lines):

@@ -30,8 +30,7 @@ def compiled(read, **where) -> Rows:
     """Rows of kernels.csv. Raises Missing with the stage's own reason where it compiled nothing."""
     table = read.campaign.find("kernels", "kernels")
     if table is not None and not len(table):
-        notes = read.campaign.manifests.get(table.file, {}).get("notes") or ["kernels.csv has no row"]
-        raise Missing(notes[0])
+        raise Missing((read.skipped(table.file) or ["kernels.csv has no row"])[0])
     return read.kernels(**where)
 
 

@@ -1,4 +1,4 @@
-"""Stages that a campaign listed and its backend could not do: their files have no row, and their manifests say why."""
+"""Stages that a campaign listed and its backend could not do: their files hold the reason, and no measured row."""
 
 from workflow.derive.facts.run import all_points, measured
 from workflow.derive.load import file_name
@@ -12,14 +12,17 @@ STAGES = {"verify_cost": ("verify_cost",), "gate": ("gate",), "kernels": ("kerne
 
 @fact("skipped.{stage}", kind="count", stage=tuple(STAGES))
 def files(read, stage):
-    """files of that stage without a row whose manifest gives the reason"""
+    """files of that stage without a measured row that give the reason"""
     tables = [table for kind in STAGES[stage] if (table := read.campaign.find(kind, stage)) is not None]
     if not tables:
         raise Missing(f"{file_name(STAGES[stage][0], stage)} is not part of this campaign")
     empty = [table.file for table in tables if not len(table)]
     if not empty:
         raise Missing("does not apply to what this campaign measured")
-    return sum(bool(read.field(file, "notes")) for file in empty)
+    told = sum(bool(read.skipped(file)) for file in empty)
+    if not told:
+        raise Missing(f"{empty[0]} has no rows")
+    return told
 
 
 @fact("skipped.arms", kind="count")
