@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 from engine.arguments import Parser
+from engine.environment import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -35,14 +37,55 @@ def tree_hash(source: str) -> str:
     return hashlib.sha256(ast.dump(tree).encode("utf8")).hexdigest()
 
 
-def source_hash(path: Path) -> str:
-    text = path.read_text("utf8")
-    return tree_hash(text) if path.suffix == ".py" else hashlib.sha256(text.encode("utf8")).hexdigest()
+class TreeHashes:
+    """`tree_hash` of texts, kept between commands: making them all takes half a second, and every measuring command asks.
+
+    A hash is kept under the sha256 of what it follows from (the text, this module, the Python that parses), so it cannot go stale.
+    A file that is absent, damaged or cannot be written costs time, nothing else.
+    """
+
+    MOST = 4000
+    """Hashes that are kept, a dozen versions of the code; beyond them it begins anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.maker = sys.version.encode("utf8") + Path(__file__).read_bytes()
+        try:
+            found = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            found = None
+        self.kept: dict[str, str] = found if isinstance(found, dict) else {}
+        self.made: dict[str, str] = {}
+
+    def of(self, source: str) -> str:
+        key = hashlib.sha256(self.maker + source.encode("utf8")).hexdigest()
+        known = self.kept.get(key)
+        if isinstance(known, str) and len(known) == len(key):
+            return known
+        self.made[key] = tree_hash(source)
+        return self.made[key]
+
+    def keep(self) -> None:
+        """Write what is new beside what was there."""
+        if not self.made:
+            return
+        whole = {**self.kept, **self.made} if len(self.kept) < self.MOST else self.made
+        part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_text(json.dumps(whole), "utf8")
+            os.replace(part, self.path)
 
 
 def fingerprint(root: Path = ROOT) -> dict[str, str]:
     """Path relative to the root -> hash, for every measuring module; of C++ the text is hashed as it is."""
-    return {path.relative_to(root).as_posix(): source_hash(path) for path in modules(root)}
+    trees = TreeHashes(cache_folder() / "tree-hashes.json")
+    found = {}
+    for path in modules(root):
+        text = path.read_text("utf8")
+        found[path.relative_to(root).as_posix()] = trees.of(text) if path.suffix == ".py" else hashlib.sha256(text.encode("utf8")).hexdigest()
+    trees.keep()
+    return found
 
 
 def short(hashes: dict[str, str]) -> str:
