@@ -13,6 +13,9 @@ CIRCLE = [*"MCCCCCCCCz"]
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _STEP = re.compile(r"([MLHVCQzhvla])([^MLHVCQzhvla]*)")
 
+_OPERANDS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "Q": 4, "h": 1, "v": 1, "l": 2, "a": 7}
+"""How many numbers one stroke of a letter takes."""
+
 Box = tuple[float, float, float, float]
 """left, top, right, bottom; SVG units, y downwards"""
 
@@ -88,6 +91,48 @@ def merge(parent) -> None:
                 break
         else:
             drawn.append((child, look, box))
+
+
+def steps(data: str) -> str:
+    """The same path with every stroke told from the paper's corner or from where the pen is, whichever is shorter. Letters as in `extent`."""
+    said, letter_before, x, y = "", "", 0.0, 0.0
+    start = (x, y)
+    for letter, text in _STEP.findall(data):
+        if letter == "z":
+            said, letter_before, (x, y) = said + "z", "", start
+            continue
+        numbers = [float(number) for number in text.split()]
+        size = _OPERANDS[letter]
+        for at in range(0, len(numbers), size):
+            given = numbers[at : at + size]
+            if letter == "a":
+                ways, x, y = [("a", given)], x + given[5], y + given[6]
+            else:
+                pen = [x if letter in "Hh" else y] if size == 1 else [x, y] * (size // 2)
+                sign = 1 if letter.islower() else -1
+                other = [number + sign * from_ for number, from_ in zip(given, pen)]
+                there = other if letter.islower() else given
+                ways = [(letter, given), (letter.swapcase(), other)]
+                x, y = (there[-1] if letter in "Hh" else x, there[-1] if letter in "Vv" else y) if size == 1 else there[-2:]
+            x, y = round(x, 1), round(y, 1)
+            if letter == "M":
+                start = (x, y)
+            told = [(_told(name, operands, name == letter_before), name) for name, operands in ways]
+            best, name = min(told, key=lambda one: len(one[0]))
+            said += best
+            letter_before = {"M": "L", "m": "l"}.get(name, name)
+            letter = "L" if letter == "M" else letter  # further pairs of a move are strokes
+    return said
+
+
+def _told(letter: str, numbers: list[float], repeated: bool) -> str:
+    """One stroke, its letter left out where it is the one before; a minus or a second point parts two numbers as well as a space does."""
+    said = "" if repeated else letter
+    for number in numbers:
+        digits = re.sub(r"^(-?)0\.", r"\1.", _tenth(number))
+        parted = digits[0] == "-" or said[-1:] == letter
+        said += digits if parted else f" {digits}"
+    return said
 
 
 def extent(data: str) -> Box:

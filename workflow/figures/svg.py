@@ -12,7 +12,7 @@ from itertools import groupby
 import matplotlib
 from lxml import etree
 
-from workflow.figures.paths import PATH, mark, merge, path, short
+from workflow.figures.paths import PATH, mark, merge, path, short, steps
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import SVG, TOKENS
 
@@ -52,6 +52,8 @@ def finish(raw: str, plate: str, layout: str, size: float, stops: str = "", play
         use.set("d", mark(shapes[use.attrib.pop(XLINK).lstrip("#")], float(use.attrib.pop("x")), float(use.attrib.pop("y"))))
     _group(root, prefix if played else "")
     merge(root)
+    for node in root.iter(PATH):
+        node.set("d", steps(node.get("d")))
     _gather(root)
     box = root.get("viewBox")
     root.attrib.clear()
