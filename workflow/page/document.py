@@ -12,7 +12,7 @@ from workflow.page.errors import PageError, Problem
 from workflow.page.markdown import Markdown, MarkdownError, MdBlock
 from workflow.page.placeholders import MARK, START, Splice
 from workflow.page.spacing import space_splices
-from workflow.page.splice import AS_MEASURED, Choice, Context, Splicer, whole_cells
+from workflow.page.splice import AS_MEASURED, Choice, Context, Splicer, unwrapped
 
 MARKDOWN = Markdown()
 EQUALS = re.compile(f"([A-Za-zγτ]) = (?={START})")
@@ -163,4 +163,4 @@ def _html(block: MdBlock, lone: Splice | None, slug: str, name: str, claims: lis
     if claims:
         opening.attrSet("data-claim", " ".join(key for key, _ in claims))
         opening.attrSet("data-verdict", " ".join(verdict for _, verdict in claims))
-    return whole_cells(vault.fill(MARKDOWN.html(block, env)))
+    return unwrapped(vault.fill(MARKDOWN.html(block, env)))

@@ -21,7 +21,7 @@ from workflow.page.speaking import speaks
 CELLS = re.compile(r"(?<!\\)\|")
 """What parts the cells of a table row."""
 FILLED_CELL = re.compile(r"<(t[dh])((?: [^<>]*)?)><data( [^<>]*)>([^<>]*)</data></\1>")
-WORDED_CELL = re.compile(r"<(t[dh])((?: [^<>]*)?)><span( data-claim=[^<>]*)>((?:[^<]|<(?!/?span\b))*)</span></\1>")
+WORDED = re.compile(r"<(t[dh]|p)((?:(?! data-claim=) [^<>\s]*)*)><span( data-claim=[^<>]*)>((?:[^<]|<(?!/?span\b))*)</span></\1>")
 CLASS = re.compile(r' class="([^"]*)"')
 SECTION_WORDS = {"en": ("section ", ""), "zh": ("第 ", " 节")}
 PLATE_WORDS = {"en": ("Plate ", ""), "zh": ("图版 ", "")}
@@ -77,9 +77,9 @@ def data_cell(fact: Fact, text: str, opening: str = "td") -> str:
     return f"<{opening}{_of_fact(fact, dom.CELL_VALUE)}>{escape(text, quote=False)}</{opening.partition(' ')[0]}>"
 
 
-def whole_cells(html: str) -> str:
-    """Cells of a written table that hold one spliced number, or the words of one claim, and nothing else: the cell carries the mark itself."""
-    return FILLED_CELL.sub(_whole_cell, WORDED_CELL.sub(r"<\1\2\3>\4</\1>", html))
+def unwrapped(html: str) -> str:
+    """What holds the words of one claim and nothing else, a paragraph or a cell, or a cell one spliced number, carries the mark itself."""
+    return FILLED_CELL.sub(_whole_cell, WORDED.sub(r"<\1\2\3>\4</\1>", html))
 
 
 def _whole_cell(found: re.Match) -> str:
