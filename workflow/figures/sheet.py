@@ -201,7 +201,7 @@ class Panel:
         for mark in marks:
             for repeat in repeats(mark.fact):
                 y = self._inside(repeat)
-                self.sheet.line([(self.x(mark.at) - 5.5, y), (self.x(mark.at) + 5.5, y)], color, 1.0)
+                self.sheet.line([(self.x(mark.at) - 5.5, y), (self.x(mark.at) + 5.5, y)], color, 1.2)
 
     def _inside(self, value: float) -> float:
         return self.y(min(max(value, self.yscale.lo), self.yscale.hi))

@@ -75,8 +75,8 @@ def table(values: Values) -> Table:
     for content in CONTENT:
         for mark in series(values, f"division.{content}.g#.measured"):
             row = f"division.{content}.g{mark.at}"
-            rows.append((name(content), lit(mark.at), *(key(values, f"{row}.{part}") for part in ("predicted", "measured", "gap")), key(values, f"window.{content}.plain.tpot_ms")))
-    return Table(("content", "gamma", "predicted", "measured", "gap", "plain_tpot"), tuple(rows))
+            rows.append((name(content), lit(mark.at), *(key(values, f"{row}.{part}") for part in ("predicted", "measured", "gap"))))
+    return Table(("content", "gamma", "predicted", "measured", "gap"), tuple(rows))
 
 
 PLATE = Plate("division", "division.predicts", draw, table, wide=True, needs=("window.all.plain.tpot_ms",))

@@ -123,8 +123,8 @@ def best(panel: Panel, values: Values, size: float = 16.0) -> None:
 
 
 def table(values: Values) -> Table:
-    rows = [(name(path.name), name(path.axis), lit(at), key(values, tokens), key(values, step)) for path in paths(values) for at, step, tokens in path.stops]
-    return Table(("path", "knob", "level", "tokens", "step"), tuple(rows))
+    rows = [(name(f"{path.name}_row"), lit(at), key(values, tokens), key(values, step)) for path in paths(values) for at, step, tokens in path.stops]
+    return Table(("path", "level", "tokens", "step"), tuple(rows))
 
 
 PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True)
