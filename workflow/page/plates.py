@@ -21,6 +21,7 @@ from workflow.page.splice import PLATE_WORDS, Context, data_cell, reason_element
 from workflow.page.strings import Strings
 
 WORDS = re.compile(r"<(title|desc)\b.*?</\1>", re.DOTALL)
+WORDS_OF_DRAWING = re.compile(r"<(?:text|g)\b[^>]*>")
 UNFILLED = re.compile(r'(<path [^>]*?) fill="none"')
 HALO = 'stroke="var(--paper)" stroke-width="4" paint-order="stroke"'
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
@@ -165,7 +166,7 @@ class Plates:
         words = PLATE_WORDS[self.context.language]
         label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
         caption = (
-            f'<figcaption><span class="plate-no">{label}</span> <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
+            f'<figcaption>{label} <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
             f"{self.subtitle(plate)}</figcaption>"
         )
         size = f"plate{' wide' if drawing.wide else ''}{' moving' if drawing.frames else ''}"
@@ -213,6 +214,7 @@ class Plates:
     def _inlined(self, plate: str, width: str) -> str:
         """The drawing for its place in the page, whose style sheet has every colour: the literal ones that a file needs are left out."""
         svg = FALLBACK.sub(r"var(\1)", self.svg(plate, width)).replace(HALO, 'class="halo"').replace(f' xmlns="{SVG}"', "", 1)
+        svg = WORDS_OF_DRAWING.sub(_as_inherited, svg).replace(' stroke-linejoin="round"', "", 1)
         if not self.drawings[plate].frames:  # the style sheet does not reach into clones
             svg = UNFILLED.sub(r"\1", svg)
         if width == "narrow":  # one of the two is shown; both are called what the wide one says
@@ -259,6 +261,11 @@ class Plates:
         if "label" in cell:
             return f"<{opening}>{self.inline(self.strings.leaf('plates', plate, 'labels', cell['label'], language=self.context.language))}{closing}"
         return f'<{opening} data-lit="axis">{escape(cell["lit"], quote=False)}{closing}'
+
+
+def _as_inherited(tag: re.Match) -> str:
+    """The tag of a text, or of a group of coordinates, without the colour that the style sheet gives it: ink, and secondary ink to coordinates."""
+    return tag[0].replace(f' fill="var(--ink{"-2" if "data-lit=" in tag[0] else ""})"', "", 1)
 
 
 def _keyed(svg: str, element: str, keys: tuple[str, ...]) -> str:
