@@ -37,3 +37,15 @@ def site(tmp_path_factory):
     assert not result.problems
     pages.write(result.files, root / "site")
     return root / "site"
+
+
+@pytest.fixture(scope="session")
+def archived(tmp_path_factory):
+    """The real content on the richest campaign that the repository carries: of all pages the heaviest."""
+    root, name = tmp_path_factory.mktemp("archived"), "xeon-2core"
+    write(values := derive(ROOT / "workflow/campaigns" / name), root / "build" / name)
+    draw(values, root / "build" / name / "figures")
+    result = pages.build(Campaigns((name,), name, ROOT), root / "build")
+    assert not result.problems
+    pages.write(result.files, root / "site")
+    return root / "site"
