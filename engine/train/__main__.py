@@ -4,6 +4,7 @@ data      read the text sources, train the tokenizer, write tokens and held-out 
 target    train the target model for --minutes
 drafters  let the target write rows for --generate-minutes, then train the draft heads
 redraft   go on with DSpark at many more anchors; DFlash, gated, recurrent and confidence heads
+adopt     make checkpoints of the shipped weights, so that redraft can go on from them without the training before
 gate      export the checkpoints to the weights folder and measure them
 export    export the target checkpoint with untrained draft heads, for a first trial
 all       data, target, drafters and gate one after the other; --minutes is the whole time
@@ -20,7 +21,7 @@ from pathlib import Path
 from engine.arguments import Parser
 
 HERE = Path(__file__).parent
-STAGES = ("data", "target", "drafters", "redraft", "gate", "export", "all")
+STAGES = ("data", "target", "drafters", "adopt", "redraft", "gate", "export", "all")
 # share of the whole time: target, rows written by the target, draft heads
 SHARES = (0.68, 0.04, 0.28)
 
@@ -59,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "--again", action="append", default=[], choices=("dspark", "dflash", "confidence"),
         help="stage redraft with --resume: this phase is run although it was finished",
     )
+    command.add_argument("--keep-tokenizer", action="store_true", help="stage data: pack with the tokenizer of the weights folder instead of training one")
     command.add_argument("--problems", type=_number(int, 1), default=100, metavar="N", help="held-out problems of the gate (default %(default)s)")
     command.add_argument(
         "--precision", choices=("auto", "float32", "bfloat16"), default="auto",
@@ -96,6 +98,7 @@ def main(arguments: list[str]) -> int:
         "target": options.work / "train_code.npz",
         "drafters": options.work / "target.pt",
         "redraft": options.work / "drafters.pt",
+        "adopt": options.weights / "quality.json",
         "gate": options.work / "drafters.pt",
         "export": options.work / "target.pt",
     }.get(options.stage)
@@ -106,7 +109,7 @@ def main(arguments: list[str]) -> int:
         from engine.train import data
 
         try:
-            data.build(options.work, options.weights, options.held_out)
+            data.build(options.work, options.weights, options.held_out, options.keep_tokenizer)
         except corpora.MissingSource as error:
             print(error, file=sys.stderr)
             return 2
@@ -114,6 +117,17 @@ def main(arguments: list[str]) -> int:
         from engine.train import finish
 
         finish.finish(options.work, options.weights, options.held_out, options.problems)
+    elif options.stage == "adopt":
+        from engine.train import adopt
+
+        print(f"written to {options.work}: {', '.join(adopt.adopt(options.work, options.weights)) or 'nothing, all is there'}")
+    elif options.stage == "export":
+        from engine.train import export
+
+        export.export_target(options.work, options.weights)
+        export.untrained_drafters(options.weights)
+    elif not ranks.is_rank():
+        return ranks.launch(arguments, options.ranks)
     elif options.stage == "redraft":
         from engine.train import redraft
 
@@ -122,13 +136,6 @@ def main(arguments: list[str]) -> int:
             generate=options.generate_minutes * 60, rows=options.rows, resume=options.resume,
             again=tuple(options.again),
         ))
-    elif options.stage == "export":
-        from engine.train import export
-
-        export.export_target(options.work, options.weights)
-        export.untrained_drafters(options.weights)
-    elif not ranks.is_rank():
-        return ranks.launch(arguments, options.ranks)
     elif options.stage == "target":
         from engine.train import target
 

@@ -85,8 +85,11 @@ def write_text(path: Path, text: str) -> None:
     os.replace(beside, path)
 
 
-def build(work: Path, weights: Path, held_out: Path) -> None:
-    """Read the sources and write tokens into ``work``, tokenizer and held-out files."""
+def build(work: Path, weights: Path, held_out: Path, keep_tokenizer: bool = False) -> None:
+    """Read the sources and write tokens into ``work``, tokenizer and held-out files.
+
+    ``keep_tokenizer``: the one in ``weights`` is used, as weights that go on training need.
+    """
     for folder in (work, weights, held_out):
         folder.mkdir(parents=True, exist_ok=True)
     rng = random.Random(0)
@@ -116,10 +119,14 @@ def build(work: Path, weights: Path, held_out: Path) -> None:
             for i, d in enumerate(checked)
         ]
         write_text(held_out / f"{content}.jsonl", "\n".join(lines) + "\n")
-    tokenizer = train_tokenizer(
-        [t for c in ("code", "en", "zh") for t in texts[c]] + texts["arith"][:12_000]
-    )
-    tokenizer.save(str(weights / "tokenizer.json"))
+    stored = weights / "tokenizer.json"
+    if keep_tokenizer:
+        tokenizer = Tokenizer.from_file(str(stored))
+    else:
+        tokenizer = train_tokenizer(
+            [t for c in ("code", "en", "zh") for t in texts[c]] + texts["arith"][:12_000]
+        )
+        tokenizer.save(str(stored))
     summary = {}
     for content in corpora.CLASSES:
         tokens, starts = pack(tokenizer, texts[content])

@@ -237,6 +237,4 @@ def train(run: DrafterRun) -> None:
             next_check = clock + 120.0
     if log is not None:
         log.close()
-    if count > 1:
-        torch.distributed.barrier()
-        torch.distributed.destroy_process_group()
+    ranks.leave()

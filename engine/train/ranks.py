@@ -50,8 +50,8 @@ def launch(arguments: list[str], ranks: int) -> int:
 
 
 def join() -> tuple[int, int]:
-    """Pin this process, use one thread, join the group; (rank, ranks)."""
-    rank, ranks = int(os.environ[RANK]), int(os.environ[RANKS])
+    """Pin this process, use one thread, join the group; (rank, ranks). A process that nobody launched is the only rank."""
+    rank, ranks = int(os.environ.get(RANK, "0")), int(os.environ.get(RANKS, "1"))
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.set_num_threads(1)
@@ -63,3 +63,16 @@ def join() -> tuple[int, int]:
             world_size=ranks,
         )
     return rank, ranks
+
+
+def wait() -> None:
+    """Until all ranks are here."""
+    if dist.is_initialized():
+        dist.barrier()
+
+
+def leave() -> None:
+    """The end of a rank's work: all wait for one another and take the group apart."""
+    if dist.is_initialized():
+        dist.barrier()
+        dist.destroy_process_group()

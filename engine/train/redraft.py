@@ -1,7 +1,7 @@
 """Stage ``redraft``: DSpark goes on from its checkpoint, DFlash gets weights of its own, then the heads.
 
 All four phases read one cache of the target's taps (:mod:`engine.train.tap_cache`) and draw hundreds of
-anchors from a row. Half of the rows were written by the target itself. One process with one thread.
+anchors from a row. Half of the rows were written by the target itself. Every rank draws rows of its own; the gradients are summed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from engine.train import schedule
+from engine.train import ranks, schedule
 from engine.train.data import Rows
 from engine.train.draft_model import DFlash, DSpark, DSparkConfig
 from engine.train.drafters import (
@@ -40,7 +40,7 @@ from engine.train.target import MAX_SKIPPED, TooManySkipped, save_atomically
 WIDTHS = (1, 2, 3, 4, 5, 6, 7)
 WIDTH_WEIGHTS = (0.22, 0.24, 0.24, 0.12, 0.07, 0.04, 0.07)
 ANCHORS = 256  # of one row in one micro-batch
-ROWS_PER_STEP = 4
+ROWS_PER_STEP = 4  # over all ranks
 CALIBRATION_ANCHORS = 64  # of one row, for the confidence head
 CONFIDENCE_ROWS = 240
 GAMMA = 7  # block width that the confidence head is fitted at
@@ -61,10 +61,21 @@ class RedraftRun:
     seed: int = 0
 
 
-def build_cache(run: RedraftRun, target: nn.Module, note: Callable[[dict], None]) -> list[TappedRow]:
-    """Rows alternate between the target's own and documents; the last tenth never trains the confidence head."""
+def stored_cache(run: RedraftRun) -> list[TappedRow]:
+    """What :func:`build_cache` stored."""
+    return [TappedRow(**row) for row in torch.load(run.work / "taps.pt", weights_only=True)]
+
+
+def build_cache(run: RedraftRun, target: nn.Module, note: Callable[[dict], None]) -> None:
+    """Rows alternate between the target's own and documents; the last tenth never trains the confidence head.
+
+    A cache that is there is kept when the run is resumed and no rows are generated for it.
+    """
     from tokenizers import Tokenizer
 
+    stored = run.work / "taps.pt"
+    if run.resume and run.generate == 0 and stored.exists():
+        return
     tokenizer = Tokenizer.from_file(str(run.weights / "tokenizer.json"))
     answer, colon = tokenizer.encode("?\nAnswer:", add_special_tokens=False).ids[-2:]
     documents = Rows(run.work, seed=7300 + run.seed, mix=MIX)
@@ -73,9 +84,6 @@ def build_cache(run: RedraftRun, target: nn.Module, note: Callable[[dict], None]
     own = np.concatenate([part["rows"] for part in parts])
     first = np.concatenate([part["first"] for part in parts])
     picked = rng.permutation(len(own))[: run.rows]
-    stored = run.work / "taps.pt"
-    if run.resume and stored.exists():
-        return [TappedRow(**row) for row in torch.load(stored, weights_only=True)]
     cache: list[TappedRow] = []
     started = time.perf_counter()
     for at in picked:
@@ -86,16 +94,17 @@ def build_cache(run: RedraftRun, target: nn.Module, note: Callable[[dict], None]
     save_atomically(stored, [vars(row) for row in cache])
     note({"event": "cache", "rows": len(cache), "own_rows": len(picked), "own_rows_on_disk": len(own),
           "seconds": round(time.perf_counter() - started, 1)})
-    return cache
 
 
 class Phase:
     """The loop that all phases share: budget, steps, checks of the gradient, log."""
 
-    def __init__(self, name: str, module: nn.Module, budget: float, peak: float, note: Callable[[dict], None], anchors: int = 0) -> None:
-        """``anchors``: how many the module has had in this stage before."""
+    def __init__(self, name: str, module: nn.Module, budget: float, peak: float, note: Callable[[dict], None], anchors: int = 0, place: tuple[int, int] = (0, 1)) -> None:
+        """``anchors``: how many the module has had in this stage before; ``place``: this rank and how many there are."""
         self.name, self.budget, self.peak, self.note = name, budget, peak, note
-        self.optimizer = Optimizer(module, 0, 1)
+        self.ranks = place[1]
+        self.rows = max(1, ROWS_PER_STEP // self.ranks)
+        self.optimizer = Optimizer(module, *place)
         self.anchors, self.steps, self.skipped = anchors, 0, 0
 
     def run(self, loss_of_next_row: Callable[[], tuple[Tensor, int]]) -> dict:
@@ -104,12 +113,12 @@ class Phase:
         clock, next_check, total, count = 0.0, 60.0, 0.0, 0
         entry: dict = {}
         while clock < self.budget:
-            for _ in range(ROWS_PER_STEP):
+            for _ in range(self.rows):
                 loss, anchors = loss_of_next_row()
                 loss.backward()
                 total, count = total + loss.item(), count + 1
-                self.anchors += anchors
-            norm, clock = self.optimizer.reduce(time.perf_counter() - started, ROWS_PER_STEP)
+                self.anchors += anchors * self.ranks
+            norm, clock = self.optimizer.reduce(time.perf_counter() - started, self.rows)
             self.steps += 1
             if np.isfinite(norm):
                 self.optimizer.step(norm, self.peak * schedule.rate(clock / self.budget))
@@ -252,23 +261,32 @@ def train_confidence(
 
 def redraft(run: RedraftRun) -> None:
     """All phases; ``redraft.pt`` holds what is done, so that ``--resume`` goes on with the next phase."""
-    torch.set_num_threads(1)
-    torch.manual_seed(run.seed)
-    log = (run.work / "redraft.jsonl").open("a" if run.resume else "w")
+    rank, _ = place = ranks.join()
+    torch.manual_seed(run.seed + rank)
+    log = (run.work / "redraft.jsonl").open("a" if run.resume else "w") if rank == 0 else None
 
     def note(entry: dict) -> None:
-        print(json.dumps(entry), flush=True)
-        log.write(json.dumps(entry) + "\n")
-        log.flush()
+        if log is not None:
+            print(json.dumps(entry), flush=True)
+            log.write(json.dumps(entry) + "\n")
+            log.flush()
+
+    def store() -> None:
+        if rank == 0:
+            save_atomically(checkpoint, done)
 
     checkpoint = run.work / "redraft.pt"
     done: dict = torch.load(checkpoint, weights_only=True) if run.resume and checkpoint.exists() else {}
     target = load_frozen_target(run.work)
     if run.generate > 0:
-        rows = Rows(run.work, seed=7100 + run.seed, mix=SELF_MIX)
-        made = served_rows(run.weights, rows, run.work / "self_2.npz", run.generate)
-        note({"event": "generated", "tokens": made, "seconds": run.generate})
-    cache = build_cache(run, target, note)
+        rows = Rows(run.work, seed=7100 + run.seed + rank, mix=SELF_MIX)
+        made = served_rows(run.weights, rows, run.work / f"self_{2 + rank}.npz", run.generate, first_seed=rank << 20)
+        note({"event": "generated", "tokens_of_rank_0": made, "seconds": run.generate})
+    ranks.wait()
+    if rank == 0:
+        build_cache(run, target, note)
+    ranks.wait()
+    cache = stored_cache(run)
     earlier = Drafters(target)
     earlier.load_state_dict(torch.load(run.work / "drafters.pt", weights_only=True)["model"])
 
@@ -277,8 +295,8 @@ def redraft(run: RedraftRun) -> None:
         known = done.get(f"{name}_log", {"anchors": 0})["anchors"]
         if name in done:
             model.load_state_dict(done[name])
-        draws = Draws(cache, seed + known)
-        phase = Phase(name, model, SHARES[name] * run.budget, peak, note, known)
+        draws = Draws(cache, seed + known + rank)
+        phase = Phase(name, model, SHARES[name] * run.budget, peak, note, known, place)
 
         def next_row() -> tuple[Tensor, int]:
             row, gamma, anchors = draws.next()
@@ -286,7 +304,7 @@ def redraft(run: RedraftRun) -> None:
 
         done[f"{name}_log"] = phase.run(next_row)
         done[name] = model.state_dict()
-        save_atomically(checkpoint, done)
+        store()
 
     dspark = earlier.dspark
     if "dspark" not in done or "dspark" in run.again:
@@ -300,8 +318,8 @@ def redraft(run: RedraftRun) -> None:
 
     if "heads" not in done:
         heads = markov_heads(dspark, dspark.norm.weight.shape[0])
-        draws = Draws(cache, 8200 + run.seed)
-        phase = Phase("heads", heads, SHARES["heads"] * run.budget, 0.3, note)
+        draws = Draws(cache, 8200 + run.seed + rank)
+        phase = Phase("heads", heads, SHARES["heads"] * run.budget, 0.3, note, place=place)
 
         def heads_next() -> tuple[Tensor, int]:
             row, gamma, anchors = draws.next()
@@ -309,14 +327,16 @@ def redraft(run: RedraftRun) -> None:
 
         done["heads_log"] = phase.run(heads_next)
         done["heads"] = heads.state_dict()
-        save_atomically(checkpoint, done)
+        store()
 
-    if "confidence" not in done or "confidence" in run.again:
+    if rank == 0 and ("confidence" not in done or "confidence" in run.again):
         head, calibration = train_confidence(target, dspark, cache, CONFIDENCE_ROWS, 8300 + run.seed)
         done["confidence"], done["calibration"] = head.state_dict(), asdict(calibration)
         note({"event": "calibration", **asdict(calibration)})
-        save_atomically(checkpoint, done)
-    log.close()
+        store()
+    if log is not None:
+        log.close()
+    ranks.leave()
 
 
 def rebuilt(done: dict, target: nn.Module) -> tuple[DSpark, DFlash, dict[str, nn.Module], ConfidenceHead]:

@@ -53,10 +53,10 @@ def write_rows(
     return made
 
 
-def served_rows(weights: Path, rows: Rows, path: Path, seconds: float, threads: int = 1, batch: int = BATCH) -> int:
+def served_rows(weights: Path, rows: Rows, path: Path, seconds: float, threads: int = 1, batch: int = BATCH, first_seed: int = 0) -> int:
     """As :func:`write_rows`, but written by the serving engine's plain lane: what a drafter meets, bit for bit.
 
-    Prompt lengths and temperatures are mixed inside a batch. Stores the same two arrays; returns the tokens generated.
+    Prompt lengths and temperatures are mixed inside a batch; seeds count up from ``first_seed``. Stores the same two arrays; returns the tokens generated.
     """
     from engine.engine import Engine
 
@@ -73,7 +73,7 @@ def served_rows(weights: Path, rows: Rows, path: Path, seconds: float, threads: 
             prompts = [rows.row(PROMPTS[i % len(PROMPTS)] - 1) for i in range(batch)]
             asked = [
                 Request(str(i), tuple(prompt.tolist()), SamplingParams(
-                    temperature=TEMPERATURES[i // len(PROMPTS) % 3], seed=len(kept) + i, ignore_eos=True,
+                    temperature=TEMPERATURES[i // len(PROMPTS) % 3], seed=first_seed + len(kept) + i, ignore_eos=True,
                     max_tokens=LENGTH + 1 - len(prompt),
                 ))
                 for i, prompt in enumerate(prompts)

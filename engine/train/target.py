@@ -156,6 +156,4 @@ def train(run: TargetRun) -> None:
             next_check = clock + run.validate_every
     if log is not None:
         log.close()
-    if count > 1:
-        dist.barrier()
-        dist.destroy_process_group()
+    ranks.leave()
