@@ -60,6 +60,7 @@ def parser() -> argparse.ArgumentParser:
         "--again", action="append", default=[], choices=("dspark", "dflash", "confidence"),
         help="stage redraft with --resume: this phase is run although it was finished",
     )
+    command.add_argument("--seed", type=_number(int, 0), default=0, metavar="N", help="stage redraft: draws other rows and anchors than a run with another seed (default %(default)s)")
     command.add_argument("--keep-tokenizer", action="store_true", help="stage data: pack with the tokenizer of the weights folder instead of training one")
     command.add_argument("--problems", type=_number(int, 1), default=100, metavar="N", help="held-out problems of the gate (default %(default)s)")
     command.add_argument(
@@ -134,7 +135,7 @@ def main(arguments: list[str]) -> int:
         redraft.redraft(redraft.RedraftRun(
             work=options.work, weights=options.weights, budget=options.minutes * 60,
             generate=options.generate_minutes * 60, rows=options.rows, resume=options.resume,
-            again=tuple(options.again),
+            again=tuple(options.again), seed=options.seed,
         ))
     elif options.stage == "target":
         from engine.train import target

@@ -279,8 +279,8 @@ def redraft(run: RedraftRun) -> None:
     done: dict = torch.load(checkpoint, weights_only=True) if run.resume and checkpoint.exists() else {}
     target = load_frozen_target(run.work)
     if run.generate > 0:
-        rows = Rows(run.work, seed=7100 + run.seed + rank, mix=SELF_MIX)
-        made = served_rows(run.weights, rows, run.work / f"self_{2 + rank}.npz", run.generate, first_seed=rank << 20)
+        rows = Rows(run.work, seed=7100 + 2 * run.seed + rank, mix=SELF_MIX)
+        made = served_rows(run.weights, rows, run.work / f"self_{2 + rank}.npz", run.generate, first_seed=run.seed << 24 | rank << 20)
         note({"event": "generated", "tokens_of_rank_0": made, "seconds": run.generate})
     ranks.wait()
     if rank == 0:
