@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from engine.config import SamplingParams
 from engine.memory.kv_pool import PageAllocator
+from engine.memory.state_pool import StatePool
 from engine.types import Request
 
-from .conftest import boot
+from .conftest import TINY, boot
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 9)), max_size=60))
@@ -43,6 +44,24 @@ def test_a_run_is_preferred_and_fragments_still_serve():
     pool.release(third)
     with pytest.raises(RuntimeError, match="released twice"):
         pool.release(third)
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 7)), max_size=60))
+def test_state_slots_are_handed_out_from_the_lowest(acts):
+    pool = StatePool(TINY, 8, 1, 0)
+    held = []
+    for act in acts:
+        if act is None:
+            free = sorted(set(range(8)) - set(held))
+            assert pool.take() == (free[0] if free else None)
+            held += free[:1]
+        elif act in held:
+            held.remove(act)
+            pool.release(act)
+        else:
+            with pytest.raises(RuntimeError, match="released twice"):
+                pool.release(act)
+    assert pool.free_count == 8 - len(held)
 
 
 @pytest.fixture(scope="module", params=[("plain", 1), ("dspark", 3), ("mtp", 1)], ids=["plain", "dspark", "mtp"])
