@@ -13,6 +13,7 @@ from pathlib import Path
 CPUINFO = Path("/proc/cpuinfo")
 STAT = Path("/proc/stat")
 CPUS = Path("/sys/devices/system/cpu")
+NODES = Path("/sys/devices/system/node")
 # Instruction sets that decide which matrix kernels run.
 ISA = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_int8", "avx_vnni", "asimd", "bf16", "i8mm", "sve")
 
@@ -118,6 +119,13 @@ def quietest_cpu(window_s: float = 0.3) -> int | None:
         return end.busy_s + end.steal_s - start.busy_s - start.steal_s if start and end else 0.0
 
     return min(allowed, key=busy)
+
+
+def beside(cpu: int, nodes: Path = NODES) -> list[int]:
+    """Other processors that this process may use, of the same memory as `cpu` where the system says which these are."""
+    others = os.sched_getaffinity(0) - {cpu}
+    same = {int(path.name.removeprefix("cpu")) for own in nodes.glob(f"node*/cpu{cpu}") for path in own.parent.glob("cpu[0-9]*")}
+    return sorted(others & same if same else others)
 
 
 def leave_cpu(cpu: int | None) -> None:

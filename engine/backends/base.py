@@ -44,7 +44,7 @@ class Backend(Protocol):
     info: dict[str, Any]
     """server_info of the boot: capacities under the points' column names, `notes`, and whatever else the server tells. Unknown is absent."""
     boot_s: float
-    """Seconds from the start of the process to its first generated token."""
+    """Seconds from the start of the process to its first generated token; of the embedded engine without what its process waited for others."""
 
     @property
     def alive(self) -> bool: ...

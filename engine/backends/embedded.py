@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import select
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from engine.backends.base import CAPABILITIES, EngineFailure
-from engine.config import ConfigError, EngineConfig
+from engine.backends.worker_pool import WorkerPool
+from engine.backends.worker_process import WORKER, Ended, WorkerProcess
+from engine.config import EngineConfig
 
-WORKER = (sys.executable, "-m", "engine.bench.worker")
 BOOT_TIMEOUT_S = 120.0
-STOP_TIMEOUT_S = 5.0
 PROBE_TIMEOUT_S = 60.0
-# Libraries read these when they are loaded, before anything can be set from inside.
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 class EmbeddedBackend:
@@ -31,29 +22,39 @@ class EmbeddedBackend:
     capabilities = frozenset(CAPABILITIES)
     flushes = True
     """Every run starts with an empty prefix cache; a server that cannot do this gets a nonce in front of each prompt."""
+    worker: ClassVar[tuple[str, ...]] = WORKER
+    """Command of the process."""
 
-    def __init__(self, config: EngineConfig, cpu: int | None = None, worker: tuple[str, ...] = WORKER, fault: str | None = None) -> None:
-        """`fault` breaks this boot on purpose (engine.bench.faults)."""
+    def __init__(self, config: EngineConfig, cpu: int | None = None, process: WorkerProcess | None = None, fault: str | None = None) -> None:
+        """`process`: one of the `pool`, where this boot has not to start its own; `fault` breaks this boot on purpose (engine.bench.faults)."""
         self.config = config
+        self.cpu = cpu
         self.fault = fault
         self.info: dict[str, Any] = {}
         self.boot_s = 0.0
-        self.started = time.perf_counter()
-        self.buffer = b""
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 closed by stop()
-        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(config.threads))}
-        command = [*worker, *(["--cpu", str(cpu)] if cpu is not None else [])]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment)
+        self.process = process or WorkerProcess(config.threads, cpu, self.worker)
+
+    @classmethod
+    def pool(cls, threads: int, cpu: int | None) -> WorkerPool:
+        return WorkerPool(threads, cpu, cls.worker)
 
     @property
     def alive(self) -> bool:
-        return self.process.poll() is None
+        return self.process.alive
 
     def boot(self, timeout_s: float = BOOT_TIMEOUT_S) -> dict[str, Any]:
-        """Start the engine; returns its server_info. `boot_s` counts from the start of the process."""
+        """Start the engine; returns its server_info. `boot_s`: the process's imports, and from the order to the answer.
+
+        What it waited between the two, while others imported or booted, is in neither.
+        """
         config = {**asdict(self.config), "weights": str(self.config.weights)}
-        self.info = self.ask({"order": "boot", "config": config, "fault": self.fault}, timeout_s)
-        self.boot_s = time.perf_counter() - self.started
+        try:
+            self.process.ready()
+        except Ended:
+            raise self.death() from None
+        begin = time.perf_counter()
+        self.info = self.ask({"order": "boot", "config": config, "fault": self.fault, "cpu": self.cpu}, timeout_s)
+        self.boot_s = self.process.start_s + time.perf_counter() - begin
         return self.info
 
     def run(
@@ -69,36 +70,13 @@ class EmbeddedBackend:
 
     def ask(self, order: dict, timeout_s: float) -> dict[str, Any]:
         try:
-            self.process.stdin.write(json.dumps(order).encode("utf8") + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
+            return self.process.ask(order, timeout_s)
+        except Ended:
             raise self.death() from None
-        answer = json.loads(self.line(timeout_s))
-        if "error" not in answer:
-            return answer["ok"]
-        if answer["error"] == "config":
-            raise ConfigError(answer["message"])
-        raise EngineFailure(answer["error"], answer["message"])
-
-    def line(self, timeout_s: float) -> bytes:
-        """The next answer; kills the process when it takes too long."""
-        end = time.monotonic() + timeout_s
-        pipe = self.process.stdout
-        while b"\n" not in self.buffer:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([pipe], [], [], left)[0]:
-                self.kill()
-                raise EngineFailure("timeout", f"no answer within {timeout_s:.0f} s")
-            part = os.read(pipe.fileno(), 1 << 16)
-            if not part:
-                raise self.death()
-            self.buffer += part
-        line, _, self.buffer = self.buffer.partition(b"\n")
-        return line
 
     def death(self) -> EngineFailure:
         """The process is gone. Native code aborts where it cannot allocate: under a memory budget that is oom."""
-        words = self.last_words()
+        words = self.process.last_words()
         aborted = self.config.device_memory and self.process.returncode == -signal.SIGABRT
         return EngineFailure("oom", f"{words} under --device-memory {self.config.device_memory}") if aborted else EngineFailure("crash", words)
 
@@ -106,36 +84,11 @@ class EmbeddedBackend:
         """What ended the process, where it is gone; else the failure itself."""
         return failure if self.alive else self.death()
 
-    def last_words(self) -> str:
-        """Why the process ended: its signal or the last line it wrote to stderr."""
-        try:
-            code = self.process.wait(STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return "engine process closed its answers and did not end"
-        if code < 0:
-            return f"engine process killed by {signal.Signals(-code).name}"
-        self.errors.seek(0)
-        lines = self.errors.read().decode("utf8", errors="replace").strip().splitlines()
-        return f"engine process ended with code {code}: {lines[-1].strip() if lines else 'no message'}"
-
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait()
 
     def stop(self) -> None:
-        """End the process; kills it when it does not go."""
-        if self.alive:
-            try:
-                # the end of its input ends a worker
-                self.process.stdin.close()
-                self.process.wait(STOP_TIMEOUT_S)
-            except (BrokenPipeError, subprocess.TimeoutExpired):
-                self.kill()
-        with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.close()
-        self.process.stdout.close()
-        self.errors.close()
+        self.process.stop()
 
     def __enter__(self) -> Self:
         return self

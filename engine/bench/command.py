@@ -199,6 +199,7 @@ class Run:
         progress.begin()
         if journal.resumed:
             progress.say(f"{stage}: going on with {journal.path.name}, {len(journal.spent())} boots and cells in it")
+        ticks, children_s = Ticks.read(cpu) if cpu is not None else None, children_cpu_s()
         if journal.interrupted:
             # is it still the machine that measured the first part?
             session.run([plans.sentinel(f"resume-{session.attempt}", session.attempt)])
@@ -212,8 +213,8 @@ class Run:
             subject,
             datetime.now().astimezone(),
             load_start,
-            Ticks.read(cpu) if cpu is not None else None,
-            children_cpu_s(),
+            ticks,
+            children_s,
             machine_lock,
         )
 
@@ -225,12 +226,13 @@ class Run:
         return cls(campaign, stage, argv, session, hashes, None, subject, begun, load_average(), None, children_cpu_s(), None)
 
     def shares(self) -> tuple[float | None, float | None]:
-        """(stolen by the hypervisor, used by other processes) of the pinned CPU's time so far."""
+        """(stolen by the hypervisor, used by other processes) of the pinned CPU's time so far. Every process of this command has ended."""
         now = Ticks.read(self.cpu) if self.cpu is not None else None
         if self.ticks is None or now is None or now.total_s <= self.ticks.total_s:
             return None, None
         total = now.total_s - self.ticks.total_s
-        other = now.busy_s - self.ticks.busy_s - (children_cpu_s() - self.children_s)
+        own = children_cpu_s() - self.children_s - (self.session.pool.elsewhere_s if self.session.pool else 0.0)
+        other = now.busy_s - self.ticks.busy_s - own
         return share((now.steal_s - self.ticks.steal_s) / total), share(other / total)
 
     def measured_on(self) -> dict[str, dict]:
@@ -278,8 +280,10 @@ class Run:
         return list(files)
 
     def about(self) -> dict:
-        """What every manifest of this run says."""
+        """What every manifest of this run says. Measuring is over: processes that still wait for a boot are ended."""
         session = self.session
+        if session.pool:
+            session.pool.close()
         machine = manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), *self.shares())
         found = said(self.campaign, self.stage, self.argv, self.hashes, machine, self.begun)
         return {

@@ -46,15 +46,16 @@ class GateRunner:
         number = session.boots
         session.boots += 1
         session.progress.cell("gate", f"boot {config.arm.label}")
-        engine = session.engine_class(session.config(config.arm), session.cpu, fault=config.fault)
+        engine, started_s = session.worker(config.arm, config.fault)
         boot_id = f"gate-b{number:03d}"
         found: list[Row] = []
         begin = time.perf_counter()
         try:
             info = engine.boot()
+            boot_s = time.perf_counter() - begin
             session.info.setdefault(config.arm.lane, info)
             record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": config.arm.label, "lane": config.arm.lane, "stage": "gate"}
-            session.note({**record, "seconds": engine.boot_s, "info": info})
+            session.note({**record, "seconds": started_s + boot_s, "info": info})
             for task in config.tasks:
                 session.progress.cell("gate", f"{config.arm.label}: {task}")
                 found += self.task(engine, config, boot_id, [one for one in questions if one.task == task])
@@ -64,7 +65,7 @@ class GateRunner:
         finally:
             engine.stop()
         session.cost.cells += 1
-        session.cost.cell_s += time.perf_counter() - begin - engine.boot_s
+        session.cost.cell_s += time.perf_counter() - begin - boot_s
         session.cost.requests += len(found)
         session.journal.append({"kind": "closed", **session.open, "rows": found})
         self.rows += found

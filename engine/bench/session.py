@@ -117,6 +117,8 @@ class Session:
         self.logs = logs
         """Where a server's logs are kept."""
         self.served_before = False
+        # a server's boot is its own; workers are started ahead, since most of their start needs no configuration
+        self.pool = self.engine_class.pool(campaign.threads, cpu) if campaign.server is None else None
         self.costs = CostModel()
         self.rows = Rows()
         self.cost = Cost()
@@ -265,8 +267,9 @@ class Session:
         stage = block.cells[0].stage
         self.progress.cell(self.family, f"boot {arm.label}")
         boot_id = f"{self.family}-b{number:03d}"
+        started_s = 0.0
         if self.campaign.server is None:
-            engine = self.engine_class(self.config(arm), self.cpu)
+            engine, started_s = self.worker(arm)
         elif reason := self.cannot(arm):
             self.progress.say(f"{arm.label}: skipped: {reason}")
             return EngineFailure("skipped", reason)
@@ -278,7 +281,7 @@ class Session:
             info = self.booted(engine, arm)
         except EngineFailure as failure:
             engine.stop()
-            self.note({**record, "seconds": time.perf_counter() - begin, "info": None, "failed": failure.status})
+            self.note({**record, "seconds": started_s + time.perf_counter() - begin, "info": None, "failed": failure.status})
             self.progress.say(f"{arm.label}: boot failed ({failure.status}): {failure.note}")
             return failure
         except BaseException:
@@ -286,9 +289,15 @@ class Session:
             raise
         self.served_before = True
         self.info.setdefault(arm.lane, info)
-        self.note({**record, "seconds": engine.boot_s, "info": info})
+        self.note({**record, "seconds": started_s + time.perf_counter() - begin, "info": info})
         self.progress.result(f"booted {arm.label} in {engine.boot_s:.1f} s", self.costs.boot_s)
         return Boot(arm, boot_id, engine)
+
+    def worker(self, arm: Arm, fault: str | None = None) -> tuple[Backend, float]:
+        """An embedded engine before its boot, and what the start of its process cost this command in seconds."""
+        config = self.config(arm)
+        process = self.pool.take()
+        return self.engine_class(config, self.cpu, process, fault), process.share_s
 
     def cannot(self, arm: Arm) -> str | None:
         """Why a server cannot boot an arm; None where it can."""

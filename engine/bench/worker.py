@@ -1,8 +1,9 @@
 """One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
 
-Orders: `boot` {config}, `run` {requests, max_concurrency, trace, due_s}, `probe`; the end of the input ends the process.
+Orders: `ready`, `boot` {config, fault, cpu}, `run` {requests, max_concurrency, trace, due_s}, `probe`; the end of the input ends the process.
 Answers: {"ok": ...} or {"error": kind, "message": ...}.
-Nothing heavy is imported before the process is pinned and its thread count is fixed.
+Before the first order everything is imported that an engine needs, nothing of it before the thread count is fixed. The boot may
+be pinned to another CPU than the imports were: it comes before the first weight is read and the first pool is made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import gc
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -24,17 +26,22 @@ from engine.memory.limit import ProcessMemory, allocation_failure
 from engine.types import Request, RequestRecord, StepRecord
 
 Order = dict[str, Any]
+MakeEngine = Callable[[EngineConfig], Any]
 OUT_OF_MEMORY = "out of memory"
 """In the finish reason of a request that an allocation failure ended."""
 
 
-def real_engine(config: EngineConfig) -> Any:
+def real_engine() -> MakeEngine:
+    """Imports what an engine needs; returns what makes one."""
     import torch
 
-    torch.set_num_threads(config.threads)
     from engine.engine import Engine
 
-    return Engine(config, ProcessMemory())
+    def make(config: EngineConfig) -> Engine:
+        torch.set_num_threads(config.threads)
+        return Engine(config, ProcessMemory())
+
+    return make
 
 
 def error_kind(error: BaseException) -> str:
@@ -96,11 +103,16 @@ def run_answer(result: LoopResult) -> dict:
 class Worker:
     """Carries out orders on one engine."""
 
-    def __init__(self, make_engine: Callable[[EngineConfig], Any]) -> None:
+    def __init__(self, make_engine: MakeEngine) -> None:
         self.make_engine = make_engine
         self.engine: Any = None
 
+    def ready(self, order: Order) -> dict:
+        """Processor time so far, which is that of the imports."""
+        return {"cpu_s": time.process_time()}
+
     def boot(self, order: Order) -> dict:
+        pin(order.get("cpu"))
         config = dict(order["config"])
         if order.get("fault"):
             from engine.bench import faults
@@ -147,6 +159,11 @@ class Worker:
             return {"error": "oom", "message": " ".join(str(error).split())}
 
 
+def pin(cpu: int | None) -> None:
+    if cpu is not None:
+        os.sched_setaffinity(0, {cpu})
+
+
 def serve(worker: Worker, orders: TextIO, answers: TextIO) -> None:
     """Answer until the input ends."""
     for line in orders:
@@ -154,17 +171,20 @@ def serve(worker: Worker, orders: TextIO, answers: TextIO) -> None:
         answers.flush()
 
 
-def main(make_engine: Callable[[EngineConfig], Any] = real_engine, argv: list[str] | None = None) -> int:
+def main(imports: Callable[[], MakeEngine] = real_engine, argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m engine.bench.worker", description="One engine process of a measurement; started by engine.sweep and engine.search."
     )
-    parser.add_argument("--cpu", type=int, help="processor to pin this process to; not pinned when absent")
+    parser.add_argument("--cpu", type=int, help="processor to pin this process to, until its boot names another; not pinned when absent")
     args = parser.parse_args(argv)
-    if args.cpu is not None:
-        os.sched_setaffinity(0, {args.cpu})
+    pin(args.cpu)
     # whatever a library prints must not reach the pipe of answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf8")
     os.dup2(2, 1)
+    # what a module makes while it is loaded stays: looking for garbage in it took a tenth of the time
+    gc.disable()
+    make_engine = imports()
+    gc.enable()
     serve(Worker(make_engine), sys.stdin, answers)
     return 0
 

@@ -50,11 +50,12 @@ def test_a_hostile_prompt_runs_out_and_the_engine_goes_on(tiny, importable):
         assert [r["token_ids"] for r in again["requests"]] == [r["token_ids"] for r in answer["requests"]]
 
 
-def test_a_native_abort_is_oom_only_under_a_budget(tiny, importable):
+def test_a_native_abort_is_oom_only_under_a_budget(tiny, importable, monkeypatch):
+    monkeypatch.setattr(EmbeddedBackend, "worker", (sys.executable, "-c", "import os; input(); os.abort()"))
     for budget, status in ((MB, "oom"), (0, "crash")):
-        with EmbeddedBackend(EngineConfig(weights=tiny, device_memory=budget), worker=(sys.executable, "-c", "import os; input(); os.abort()")) as engine:
-            with pytest.raises(EngineFailure, match="SIGABRT") as failure:
-                engine.boot()
+        engine = EmbeddedBackend(EngineConfig(weights=tiny, device_memory=budget))
+        with engine, pytest.raises(EngineFailure, match="SIGABRT") as failure:
+            engine.boot()
         assert failure.value.status == status
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import functools
 import sys
 import tempfile
 from pathlib import Path
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from engine import backends
 from engine.backends.embedded import EmbeddedBackend
 from engine.bench import command
 
@@ -26,8 +24,7 @@ def own_machine_lock(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def fake_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measuring commands boot the stand-in; the machine is not probed and the test process keeps its processors."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    worker = (sys.executable, "-m", "tests.measure.fake_worker")
-    monkeypatch.setitem(backends.BACKENDS, "embedded", functools.partial(EmbeddedBackend, worker=worker))
+    monkeypatch.setattr(EmbeddedBackend, "worker", (sys.executable, "-m", "tests.measure.fake_worker"))
     monkeypatch.setattr(command, "quietest_cpu", lambda: None)
     monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
 

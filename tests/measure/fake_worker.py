@@ -1,11 +1,13 @@
 """The worker with the stand-in engine, and with a machine that is as steady as the test wants."""
 
 import itertools
+import json
 import os
 import sys
+import time
+from pathlib import Path
 
-from engine.bench import faults, probe
-from engine.bench.worker import main
+from engine.bench import faults, probe, worker
 from tests.measure.fake_engine import FakeEngine
 
 CALLS = itertools.count()
@@ -17,7 +19,29 @@ def steady() -> dict[str, float]:
     return {"copy_ms": 2.0 * factor, "compute_ms": 1.0}
 
 
+def noted(what: str, act):
+    """`act`, with its begin and end as a line of the file FAKE_DIARY, where there is one."""
+
+    def does(*words):
+        begin = time.monotonic()
+        try:
+            return act(*words)
+        finally:
+            if diary := os.environ.get("FAKE_DIARY"):
+                with Path(diary).open("a") as file:
+                    file.write(json.dumps({"what": what, "begin": begin, "end": time.monotonic(), "pid": os.getpid()}) + "\n")
+
+    return does
+
+
+def imports():
+    """Takes FAKE_IMPORT_S."""
+    time.sleep(float(os.environ.get("FAKE_IMPORT_S", "0")))
+    return FakeEngine
+
+
 if __name__ == "__main__":
-    probe.measure = steady
+    probe.measure = noted("probe", steady)
     faults.FAULTS["greedy-verify"] = lambda: os.environ.update(FAKE_FAULT="greedy-verify")
-    sys.exit(main(FakeEngine))
+    worker.Worker.run = noted("run", worker.Worker.run)
+    sys.exit(worker.main(noted("import", imports)))

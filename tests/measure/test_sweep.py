@@ -198,7 +198,7 @@ def test_no_process_is_left_behind(campaign, tmp_path: Path, monkeypatch: pytest
     original = embedded.EmbeddedBackend.boot
 
     def boot(self: embedded.EmbeddedBackend, *args: float) -> dict:
-        started.append(self.process)
+        started.append(self.process.process)
         return original(self, *args)
 
     monkeypatch.setattr(embedded.EmbeddedBackend, "boot", boot)
