@@ -114,11 +114,10 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
         unbooted.skip(campaign, "verify_cost", args, argv, f"{PROGRAM} --sweep verify_cost", why)
         return 0
     if args.dry_run:
-        variants = len(stage.models) * len(stage.modes)
-        cells = variants * len(stage.widths) * len(stage.batches)
+        variants, cells = stage.variants, stage.cells
         seconds = cost_sweep.estimate_s(stage)
         if args.json:
-            print(json.dumps({"command": f"{PROGRAM} --sweep verify_cost", "cells": cells, "boots": 2, "estimated_minutes": round(seconds / 60, 2)}))
+            print(json.dumps({"command": f"{PROGRAM} --sweep verify_cost", "cells": cells, "boots": 1 + len(stage.processes()), "estimated_minutes": round(seconds / 60, 2)}))
         else:
             print(f"{PROGRAM} --sweep verify_cost, preset {campaign.preset}: {variants} variants, {cells} cells, about {minutes(seconds)} on one thread")
         return 0

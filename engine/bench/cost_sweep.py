@@ -1,4 +1,4 @@
-"""The verify-cost sweep: one child process on the pinned processor times every variant on one clock; its rows become a CSV."""
+"""The verify-cost sweep: a child process on the pinned processor times its variants on one clock; the rows become a CSV."""
 
 from __future__ import annotations
 
@@ -54,8 +54,13 @@ def flat(row: dict) -> Row:
 
 def estimate_s(stage: VerifyCost) -> float:
     """Rough seconds, for the estimate alone."""
+    return sum(_process_s(one) for one in stage.processes())
+
+
+def _process_s(stage: VerifyCost) -> float:
+    slow = 4.0 if set(stage.models) - {"trained", "random-25m"} else 1.0
     forwards = sum(0.004 * batch**0.5 * width**0.3 for batch in stage.batches for width in stage.widths)
-    return 10.0 + len(stage.models) * len(stage.modes) * stage.repeats * (forwards * (stage.inner + 1) + 0.4 * len(stage.batches))
+    return 10.0 + slow * len(stage.models) * len(stage.modes) * stage.repeats * (forwards * (stage.inner + 1) + 0.4 * len(stage.batches))
 
 
 def measure(session: Session, stage: VerifyCost) -> list[Row]:
@@ -65,9 +70,20 @@ def measure(session: Session, stage: VerifyCost) -> list[Row]:
     if done is not None:
         return done[-1]["rows"]
     session.begin(key)
+    begin = time.perf_counter()
+    timed = [row for one in stage.processes() for row in _run(session, one)]
+    session.cost.cells += 1
+    session.cost.cell_s += time.perf_counter() - begin
+    constant = {name: session.constant[name] for name in ("campaign", "host", "device", "threads", "code")}
+    rows = [{"run_id": f"verify_cost-{number:04d}", **constant, **flat(row)} for number, row in enumerate(timed)]
+    session.journal.append({"kind": "closed", **session.open, "rows": rows})
+    return rows
+
+
+def _run(session: Session, stage: VerifyCost) -> list[dict]:
+    """The rows that one measuring process printed."""
     threads = session.campaign.threads
     environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
-    begin = time.perf_counter()
     try:
         found = subprocess.run(
             [sys.executable, *command(stage, threads, session.cpu)],
@@ -75,16 +91,11 @@ def measure(session: Session, stage: VerifyCost) -> list[Row]:
             check=False,
             capture_output=True,
             text=True,
-            timeout=max(LEAST_TIMEOUT_S, 20 * estimate_s(stage)),
+            timeout=max(LEAST_TIMEOUT_S, 20 * _process_s(stage)),
         )
     except subprocess.TimeoutExpired as error:
         raise ConfigError(f"verify_cost: no result within {error.timeout:.0f} s; name fewer widths, batches or models") from None
     if found.returncode != 0:
         said = found.stderr.strip().splitlines()
         raise ConfigError(f"verify_cost: the measuring process ended with code {found.returncode}: {said[-1] if said else 'no message'}")
-    session.cost.cells += 1
-    session.cost.cell_s += time.perf_counter() - begin
-    constant = {name: session.constant[name] for name in ("campaign", "host", "device", "threads", "code")}
-    rows = [{"run_id": f"verify_cost-{number:04d}", **constant, **flat(row)} for number, row in enumerate(map(json.loads, found.stdout.splitlines()))]
-    session.journal.append({"kind": "closed", **session.open, "rows": rows})
-    return rows
+    return [json.loads(line) for line in found.stdout.splitlines()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 CONTENTS = ("arith", "code", "en", "zh")
 
@@ -312,6 +312,24 @@ class VerifyCost:
     inner: int = 3
     acceptance: str = ""
     """Campaign whose rounds the models with random weights replay; none: their acceptance is not simulated."""
+    larger: tuple[str, ...] = ()
+    """Models timed after the others, in a process of their own, at fewer widths and batches: a forward of theirs is long."""
+    larger_widths: tuple[int, ...] = (1, 2, 4, 8)
+    larger_batches: tuple[int, ...] = (1, 8)
+
+    def processes(self) -> list[VerifyCost]:
+        """One stage a measuring process; what is compared stands in the same one."""
+        rest = replace(self, larger=())
+        return [rest, replace(rest, models=self.larger, widths=self.larger_widths, batches=self.larger_batches)] if self.larger else [rest]
+
+    @property
+    def variants(self) -> int:
+        return (len(self.models) + len(self.larger)) * len(self.modes)
+
+    @property
+    def cells(self) -> int:
+        """Forwards that are timed, by variant, batch and width."""
+        return sum(len(one.models) * len(one.modes) * len(one.batches) * len(one.widths) for one in self.processes())
 
 
 Stage = Window | Isl | Osl | Concurrency | Rate | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels
@@ -400,7 +418,8 @@ FULL: dict[str, Stage] = {
     "acceptance": Acceptance(),
     "batch": Batch(block_sizes=(1, 3, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),
     "verify_cost": VerifyCost(
-        models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16)
+        models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16), acceptance="xeon-2core",
+        larger=("random-60m", "random-moe"),
     ),
     # the search's winner is judged as well
     "gate": Gate(problems=200, sampled_problems=60, repeats=8, text_repeats=8, control_problems=200, lanes=("mtp",), sampled_margin=0.05),

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
 from engine.bench import campaign as campaigns
 from engine.bench import cost_sweep
 from engine.bench.stages import VerifyCost
@@ -19,3 +24,25 @@ def test_the_live_campaign_replays_an_archived_one() -> None:
 
 def test_without_a_named_campaign_nothing_is_replayed() -> None:
     assert "--acceptance" not in cost_sweep.command(VerifyCost(), 1, 0)
+
+
+def test_larger_models_have_a_process_of_their_own_and_fewer_sizes() -> None:
+    full = campaigns.load(ROOT / "workflow/campaigns/local/campaign.yaml", "full").stage("verify_cost")
+    first, second = (cost_sweep.command(one, 1, None) for one in full.processes())
+    value = lambda words, flag: words[words.index(flag) + 1]
+    assert value(first, "--models") == "trained,random-25m" and value(second, "--models") == "random-60m,random-moe"
+    assert len(value(second, "--widths")) < len(value(first, "--widths")) and value(second, "--acceptance") == value(first, "--acceptance")
+    assert full.variants == 8 and full.cells == 4 * 16 * 3 + 4 * 4 * 2
+    assert cost_sweep.estimate_s(full) > cost_sweep.estimate_s(replace(full, larger=()))
+    assert len(VerifyCost().processes()) == 1
+
+
+@pytest.mark.slow
+def test_rows_of_both_processes_are_published(tmp_path) -> None:
+    """The smallest such sweep: the same file holds the trained model's rows and, simulated where replayed, the larger one's."""
+    stage = replace(VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1), acceptance="xeon-2core", larger=("random-25m",), larger_widths=(1, 4), larger_batches=(1,))
+    session = SimpleNamespace(campaign=SimpleNamespace(threads=1), cpu=None)
+    rows = [row for one in stage.processes() for row in cost_sweep._run(session, one)]
+    simulated = [row for row in rows if row["status"] == "simulated"]
+    assert {row["model"] for row in rows} == {"trained", "random-25m"}
+    assert simulated and {(row["model"], row["quantity"], row["lane"]) for row in simulated} == {("random-25m", "token", "dspark")}
