@@ -2,7 +2,8 @@
 
 Writes gate.csv (a row a sample, raw output included) and its manifest, whose section `gate` holds every verdict. The gate's own
 controls run with it: plain against plain, a state of lower precision that must move the logits, and a configuration that is
-broken on purpose and must fail. Exit code 0: the gate passed; 1: it failed or could not resolve; 2: bad input.
+broken on purpose and must fail. Over HTTP the halves are the same; what a server cannot give is skipped, check by check, with its
+reason, and text stands for tokens where it hands out no ids. Exit code 0: the gate passed; 1: it failed or could not resolve; 2: bad input.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 from engine import csvio, manifest
 from engine.arguments import file_path
-from engine.bench import gate_checks, gate_plan, unbooted
+from engine.bench import gate_checks, gate_plan, gate_served
 from engine.bench.campaign import Campaign
 from engine.bench.command import Run, flags, guarded, load, writable
 from engine.bench.estimate import minutes
@@ -32,17 +33,20 @@ from engine.machine import Machine
 PROGRAM = "engine.gate"
 
 
-def section(rows: Sequence[Row], stage: Gate, winner: Winner | None = None, rescored: bool = False) -> dict:
-    """The `gate` section of the manifest."""
+def section(every: Sequence[Row], stage: Gate, winner: Winner | None = None, rescored: bool = False, served: bool = False) -> dict:
+    """The `gate` section of the manifest. `served`: the answers came over HTTP."""
+    rows = [row for row in every if row.get("status") != csvio.SKIPPED]
     configs = gate_plan.configs(stage, winner)
-    checks = gate_checks.verdicts(rows, stage, configs)
+    checks = gate_checks.verdicts(rows, stage, configs, served)
+    left_out = [{"config": row["config"], "check": None, "reason": row["note"]} for row in every if row.get("status") == csvio.SKIPPED]
+    left_out += [{"config": check.config, "check": check.name, "reason": check.detail} for check in checks if check.verdict == gate_checks.SKIPPED]
     ran = [config for config in configs if any(row["config"] == config.arm.label for row in rows)]
 
     def control(role: str, good: str) -> bool | None:
         labels = [config.arm.label for config in ran if config.role == role]
         return all(gate_checks.outcome(checks, label) == good for label in labels) if labels else None
 
-    positive = [check.verdict == gate_checks.PASS for check in checks if check.name == "positive control"]
+    positive = [check.verdict == gate_checks.PASS for check in checks if check.name == "positive control" and check.verdict != gate_checks.SKIPPED]
     return {
         "verdict": gate_checks.overall(checks, ran),
         "margins": {name: getattr(stage, name) for name in ("margin", "sampled_margin", "health_margin", "accept_floor")},
@@ -55,6 +59,7 @@ def section(rows: Sequence[Row], stage: Gate, winner: Winner | None = None, resc
             "broken_fails": control("broken", gate_checks.FAIL),
             "state_moves": all(positive) if positive else None,
         },
+        **({"skipped": left_out} if left_out else {}),
         **({"rescored": True} if rescored else {}),
     }
 
@@ -94,12 +99,18 @@ def achieved(found: dict) -> list[str]:
 def lines(found: dict) -> list[str]:
     """What a reader wants on the terminal."""
     said = [f"{check['config']}: {check['name']}: {check['verdict']}: {check['detail']}" for check in found["checks"]]
-    return [*said, *achieved(found), f"gate: {found['verdict']}"]
+    left_out = found.get("skipped", [])
+    said += [f"{one['config']}: skipped: {one['reason']}" for one in left_out if one["check"] is None]
+    configurations = sum(one["check"] is None for one in left_out)
+    more = f"; skipped: configurations {configurations}, checks {len(left_out) - configurations}" if left_out else ""
+    return [*said, *achieved(found), f"gate: {found['verdict']}{more}"]
 
 
 def dry_run(campaign: Campaign, stage: Gate, winner: Winner | None, as_json: bool) -> None:
     """Configurations, samples and minutes."""
-    configs = gate_plan.configs(stage, winner)
+    planned_configs = gate_plan.configs(stage, winner)
+    reasons = {config.arm.label: why for config in planned_configs if (why := gate_served.why_not(campaign, config))}
+    configs = [config for config in planned_configs if config.arm.label not in reasons]
     held_out = {gate_plan.GREEDY: stage.problems, gate_plan.SAMPLED: stage.sampled_problems * stage.repeats, gate_plan.TEXT: stage.texts * stage.text_repeats}
     limits = {gate_plan.TEXT: stage.text_tokens}
     samples, seconds = {}, COSTS.start_s
@@ -112,10 +123,13 @@ def dry_run(campaign: Campaign, stage: Gate, winner: Winner | None, as_json: boo
         seconds += sum(samples_s(task, count, limits.get(task, stage.max_tokens), stage.max_concurrency) for task, count in counts.items())
     if as_json:
         about = {"command": PROGRAM, "campaign": campaign.name, "preset": campaign.preset, "boots": len(configs), "samples": samples}
+        about |= {"skipped": reasons} if reasons else {}
         print(json.dumps({**about, "estimated_minutes": round(seconds / 60, 2), "planned": planned(stage)}))
         return
     for config in configs:
         print(f"{config.arm.label} ({config.role}): {', '.join(config.tasks)}, {samples[config.arm.label]} samples")
+    for label, why in reasons.items():
+        print(f"{label}: skipped: {why}")
     print("\n".join(declaration(stage, winner)))
     print(f"{PROGRAM}, preset {campaign.preset}: {sum(samples.values())} samples, {len(configs)} boots, about {minutes(seconds)} on one thread")
 
@@ -125,10 +139,6 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         return rescore(args)
     campaign = load(args)
     stage = campaign.stage("gate")
-    if why := unbooted.cannot(campaign, "gate"):
-        unbooted.skip(campaign, "gate", args, argv, PROGRAM, why)
-        # a gate that the backend cannot do has no verdict, which is no pass
-        return 0 if args.report_only or args.dry_run else 1
     winner = searched((args.out, campaign.path.parent), Machine.read().host)
     if args.dry_run:
         dry_run(campaign, stage, winner, args.json)
@@ -144,9 +154,12 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
             progress.say(line)
         for config in configs:
             runner.run(config, asked)
-        if not any(row["config"] == gate_plan.BASE for row in runner.rows):
+        base = next((row for row in runner.rows if row["config"] == gate_plan.BASE), None)
+        if base is None:
             raise ConfigError("the base configuration could not be run, so there is nothing to compare with; the log says why")
-        found = section(runner.rows, stage, winner)
+        if base.get("status") == csvio.SKIPPED:
+            return without_base(run, args, base["note"])
+        found = section(runner.rows, stage, winner, served=campaign.server is not None)
         files = run.publish(args.out, {"gate.csv": ("gate", runner.rows)}, {"gate.csv": {"gate": found}})
         for line in lines(found):
             progress.say(line)
@@ -155,12 +168,21 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     return 0 if found["verdict"] == gate_checks.PASS or args.report_only else 1
 
 
+def without_base(run: Run, args: argparse.Namespace, why: str) -> int:
+    """The files of a gate whose server does not decode plainly: one skipped row. No verdict is no pass."""
+    note = f"skipped: {why}, so there is nothing to compare with"
+    files = run.publish(args.out, {"gate.csv": ("gate", [csvio.skipped("gate", note, campaign=run.campaign.name)])}, {})
+    if args.json:
+        print(json.dumps({"files": [str(path) for path in files], "skipped": note}, ensure_ascii=False))
+    return 0 if args.report_only else 1
+
+
 def rescore(args: argparse.Namespace) -> int:
     """Score kept outputs again, with this version's scorer and the campaign's margins; nothing is run. With --dry-run nothing is written either."""
     campaign = load(args)
     kept = Kept.read(args.rescore, campaign.stage("gate"))
-    rows = [scored(row) for row in kept.rows]
-    found = section(rows, kept.stage, kept.winner, rescored=True)
+    rows = [row if row.get("status") == csvio.SKIPPED else scored(row) for row in kept.rows]
+    found = section(rows, kept.stage, kept.winner, rescored=True, served=kept.served)
     if not args.dry_run:
         content = csvio.render("gate", rows, "gate.csv")
         about = {**kept.about, "rows": len(rows), "sha256": manifest.sha256(content), "gate": found}

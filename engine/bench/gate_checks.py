@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 
 from engine.bench import gate_plan as plan
+from engine.bench import gate_served
 from engine.bench.gate_stats import paired, sign_flip
 from engine.bench.stages import Gate
 from engine.csvio import Row
 
-PASS, FAIL, UNRESOLVED, NOTE = "pass", "fail", "not resolved", "note"
+PASS, FAIL, UNRESOLVED, NOTE, SKIPPED = "pass", "fail", "not resolved", "note", "skipped"
 VARIETY_P = 0.01
 
 
@@ -21,7 +22,7 @@ class Check:
     config: str
     name: str
     verdict: str
-    """pass, fail, not resolved; `note` decides nothing."""
+    """pass, fail, not resolved; `note` and `skipped` decide nothing."""
     value: float | None
     bound: float | None
     detail: str
@@ -76,8 +77,11 @@ def text_health(rows: Sequence[Row], config: str, stage: Gate) -> list[Check]:
 
 
 def lossless(rows: Sequence[Row], config: str, reference: str) -> Check:
-    """Greedy outputs token by token, against a reference configuration."""
-    left, right = (by_problem(select(rows, name, plan.GREEDY), "output_ids") for name in (reference, config))
+    """Greedy outputs token by token, against a reference configuration; as text, and called so, where a server hands out no ids."""
+    found = [select(rows, name, plan.GREEDY) for name in (reference, config)]
+    if not all(row["output_ids"] or not row["osl"] for part in found for row in part):
+        return same_text(found, config, reference)
+    left, right = (by_problem(part, "output_ids") for part in found)
     common = [problem for problem in right if problem in left]
     differing = [problem for problem in common if left[problem] != right[problem]]
     places = [divergence(str(left[p][0] or "").split(), str(right[p][0] or "").split()) for p in differing]
@@ -89,12 +93,30 @@ def lossless(rows: Sequence[Row], config: str, reference: str) -> Check:
     return Check(config, "lossless", verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
 
 
+def same_text(found: Sequence[Sequence[Row]], config: str, reference: str) -> Check:
+    """Greedy outputs of a reference and of a configuration as text: different tokens may spell the same."""
+    left, right = (by_problem(part, "output") for part in found)
+    common = [problem for problem in right if problem in left]
+    differing = [problem for problem in common if (left[problem][0] or "") != (right[problem][0] or "")]
+    places = [divergence(left[p][0] or "", right[p][0] or "") for p in differing]
+    words = f"{len(common) - len(differing)} of {len(common)} outputs read as {reference}'s; the server hands out no token ids, so text was compared"
+    if places:
+        words += f"; first divergence at character {min(places)}"
+    verdict = UNRESOLVED if not common else FAIL if differing else PASS
+    value = len(differing) / len(common) if common else None
+    return Check(config, "same text", verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
+
+
+def skipped(config: str, name: str, why: str) -> Check:
+    return Check(config, name, SKIPPED, None, None, why, {})
+
+
 def divergence(left: Sequence[str], right: Sequence[str]) -> int:
-    """Index of the first token that differs."""
+    """Index of the first token, or character, that differs."""
     return next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 
-def bits(rows: Sequence[Row], config: str, reference: str, silent: bool) -> Check:
+def bits(rows: Sequence[Row], config: str, reference: str, silent: bool, served: bool) -> Check:
     """Log probabilities and histograms, bit by bit: a silent knob may not move one, the state's precision must."""
     moved, compared = 0, 0
     own = {row["problem"]: row for row in select(rows, config, plan.GREEDY)}
@@ -105,6 +127,8 @@ def bits(rows: Sequence[Row], config: str, reference: str, silent: bool) -> Chec
         compared += 1
         moved += row["logprob_sha"] != other["logprob_sha"] or (silent and row["accepted_histogram"] != other["accepted_histogram"])
     name = "bit-equal" if silent else "positive control"
+    if not compared and served:
+        return skipped(config, name, gate_served.NO_LOGPROBS)
     if not compared:
         return Check(config, name, UNRESOLVED, None, 0.0, "no log probabilities were recorded", {"compared": 0})
     good = (moved == 0) if silent else (moved > 0)
@@ -114,7 +138,9 @@ def bits(rows: Sequence[Row], config: str, reference: str, silent: bool) -> Chec
 
 def variety(rows: Sequence[Row], config: str) -> Check:
     """Sampled text must be as various as the base's: a verifier that decides greedily gives the same text every time."""
-    base, other = (by_problem(select(rows, name, plan.TEXT), "output_ids") for name in (plan.BASE, config))
+    found = [select(rows, name, plan.TEXT) for name in (plan.BASE, config)]
+    column = "output_ids" if all(row["output_ids"] or not row["osl"] for part in found for row in part) else "output"
+    base, other = (by_problem(part, column) for part in found)
     common = [problem for problem in base if problem in other]
     if len(common) < 2:
         return Check(config, "variety", UNRESOLVED, None, None, "fewer than two texts were sampled", {})
@@ -125,9 +151,11 @@ def variety(rows: Sequence[Row], config: str) -> Check:
     return Check(config, "variety", FAIL if bad else PASS, fmean(b), fmean(a), words, {"p": p})
 
 
-def floor(rows: Sequence[Row], config: str, stage: Gate) -> Check:
+def floor(rows: Sequence[Row], config: str, stage: Gate, served: bool) -> Check:
     """Speculation that accepts nothing is broken, however right its answers are."""
     own = select(rows, config, plan.GREEDY)
+    if served and all(row["rounds"] is None for row in own):
+        return skipped(config, "accept length floor", gate_served.NO_ROUNDS)
     rounds, accepted = sum(row["rounds"] or 0 for row in own), sum(row["accepted"] or 0 for row in own)
     value = 1 + accepted / rounds if rounds else None
     verdict = FAIL if value is None or value < stage.accept_floor else PASS
@@ -135,8 +163,8 @@ def floor(rows: Sequence[Row], config: str, stage: Gate) -> Check:
     return Check(config, "accept length floor", verdict, value, stage.accept_floor, words, {"rounds": rounds})
 
 
-def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config]) -> list[Check]:
-    """Every check of every configuration that has rows."""
+def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config], served: bool = False) -> list[Check]:
+    """Every check of every configuration that has rows. `served`: over HTTP, so what is not there was not to be had."""
     ran = {row["config"] for row in rows}
     checks: list[Check] = []
     reference = next((c.arm.label for c in configs if c.role == "candidate"), plan.BASE)
@@ -148,28 +176,30 @@ def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config]) -
             checks.append(lossless(rows, label, plan.BASE))
             continue
         if config.role == "silent":
-            checks += [lossless(rows, label, reference), bits(rows, label, reference, silent=True)]
+            checks += [lossless(rows, label, reference), bits(rows, label, reference, silent=True, served=served)]
             continue
         margins = {plan.GREEDY: stage.margin, plan.SAMPLED: stage.sampled_margin}
         checks += [accuracy(rows, label, task, margin) for task, margin in margins.items() if task in config.tasks]
         checks += text_health(rows, label, stage)
         if config.role == "numeric":
-            checks.append(bits(rows, label, plan.BASE, silent=False))
+            checks.append(bits(rows, label, plan.BASE, silent=False, served=served))
         elif config.role == "candidate":
-            checks += [lossless(rows, label, plan.BASE), floor(rows, label, stage)]
+            checks += [lossless(rows, label, plan.BASE), floor(rows, label, stage, served)]
         if plan.TEXT in config.tasks:
             checks.append(variety(rows, label))
     return checks
 
 
 def outcome(checks: Sequence[Check], config: str) -> str:
-    """fail, not resolved or pass, the worst of a configuration's checks."""
+    """fail, not resolved or pass, the worst of a configuration's checks; skipped where every one of them was."""
     found = {check.verdict for check in checks if check.config == config}
-    return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in found), PASS)
+    return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in found), SKIPPED if found == {SKIPPED} else PASS)
 
 
 def overall(checks: Sequence[Check], configs: Sequence[plan.Config]) -> str:
-    """The gate passes when nothing that should pass fails and the broken configuration does fail."""
+    """The gate passes when nothing that should pass fails and the broken configuration does fail; without any candidate it judged nothing."""
+    if not any(config.role == "candidate" for config in configs):
+        return UNRESOLVED
     ran = {check.config for check in checks}
     broken = [c.arm.label for c in configs if c.role == "broken" and c.arm.label in ran]
     if any(outcome(checks, label) != FAIL for label in broken):

@@ -13,7 +13,7 @@ from engine.bench.campaign import frozen, misfit
 from engine.bench.gate_plan import BASE
 from engine.bench.gate_winner import Winner, winner_of
 from engine.bench.stages import Gate
-from engine.config import ConfigError
+from engine.config import LANES, ConfigError
 from engine.csvio import Row
 
 AS_RAN = ("block_sizes", "lanes", "silent")
@@ -27,6 +27,8 @@ class Kept:
     """The manifest."""
     stage: Gate
     winner: Winner | None
+    served: bool
+    """Answered over HTTP."""
 
     @classmethod
     def read(cls, path: Path, stage: Gate) -> Kept:
@@ -40,11 +42,15 @@ class Kept:
             raise ConfigError(f"{path}: no row of config {BASE!r}, with which the others are compared")
         ran = {name: about["config"][name] for name in AS_RAN if name in about["config"]}
         check_stage(about_path, ran)
+        lane = about["config"].get("lane", stage.lane)
+        if lane not in LANES:
+            raise ConfigError(f"{about_path}: config.lane: {lane!r} is none of {', '.join(LANES)}")
+        engine = about["config"].get("engine")
         known = about.get("gate", {}).get("winner")
         winner = winner_of(known)
         if known is not None and winner is None:
             raise ConfigError(f"{about_path}: gate.winner: names no configuration that can be booted (label, lane, block_size)")
-        return cls(rows, about, replace(stage, **{name: frozen(value) for name, value in ran.items()}), winner)
+        return cls(rows, about, replace(stage, lane=lane, **{name: frozen(value) for name, value in ran.items()}), winner, isinstance(engine, dict) and "server" in engine)
 
 
 def manifest_of(path: Path) -> dict:

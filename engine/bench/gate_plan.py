@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.bench.cells import PLAIN, Arm, Sampling, dspark
+from engine.bench.cells import PLAIN, Arm, Sampling, drafting
 from engine.bench.gate_winner import Winner
 from engine.bench.stages import Gate
 from engine.bench.workloads import HeldOut, Workload, seed_of
@@ -51,14 +51,14 @@ def configs(stage: Gate, winner: Winner | None = None) -> list[Config]:
     """
     every = (GREEDY, SAMPLED, TEXT)
     found = [Config(Arm(BASE, "plain"), "base", every), Config(Arm(AGAIN, "plain"), "control", (GREEDY,))]
-    found += [Config(dspark(gamma), "candidate", every) for gamma in stage.block_sizes]
+    found += [Config(drafting(stage.lane, gamma), "candidate", every) for gamma in stage.block_sizes]
     found += [Config(Arm(lane, lane, 1 if lane == "mtp" else stage.block_sizes[0]), "candidate", every) for lane in stage.lanes]
     if winner and not any(winner.is_arm(one.arm) for one in found):
         found.append(Config(winner.arm, "candidate", every))
-    found.append(Config(dspark(stage.block_sizes[0], BROKEN), "broken", (SAMPLED, TEXT), "greedy-verify"))
+    speculative = drafting(stage.lane, stage.block_sizes[0])
+    found.append(Config(drafting(stage.lane, stage.block_sizes[0], BROKEN), "broken", (SAMPLED, TEXT), "greedy-verify"))
     if supported({"mamba_ssm_dtype": 0}):
         found.append(Config(PLAIN.with_knobs(STATE, mamba_ssm_dtype="bfloat16"), "numeric", (GREEDY, SAMPLED)))
-    speculative = dspark(stage.block_sizes[0])
     for name, value in stage.silent:
         if supported({name: value}):
             found.append(Config(speculative.with_knobs(f"{name}={value}", **{name: value}), "silent", (GREEDY,)))

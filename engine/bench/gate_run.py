@@ -6,7 +6,8 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 
-from engine.backends.base import EngineFailure
+from engine.backends.base import Backend, EngineFailure
+from engine.bench import gate_served
 from engine.bench.estimate import CostModel
 from engine.bench.gate_plan import GREEDY, TEXT, Config, Question, share_of
 from engine.bench.gate_score import scored
@@ -32,6 +33,9 @@ class GateRunner:
     def run(self, config: Config, asked: Sequence[Question]) -> None:
         """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said."""
         session = self.session
+        if why := gate_served.why_not(session.campaign, config):
+            self.skip(config, why)
+            return
         questions = share_of(config, self.stage, asked)
         key = digest([session.identity, session.campaign.identity(), config, questions, self.stage.max_concurrency])
         done = session.journal.closed(key)
@@ -46,13 +50,14 @@ class GateRunner:
         number = session.boots
         session.boots += 1
         session.progress.cell("gate", f"boot {config.arm.label}")
-        engine, started_s = session.worker(config.arm, config.fault)
         boot_id = f"gate-b{number:03d}"
+        engine, started_s = self.engine(config, boot_id)
         found: list[Row] = []
         begin = time.perf_counter()
         try:
-            info = engine.boot()
+            info = engine.boot() if session.campaign.server is None else session.booted(engine, config.arm)
             boot_s = time.perf_counter() - begin
+            session.served_before = True
             session.info.setdefault(config.arm.lane, info)
             record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": config.arm.label, "lane": config.arm.lane, "stage": "gate"}
             session.note({**record, "seconds": started_s + boot_s, "info": info})
@@ -60,7 +65,10 @@ class GateRunner:
                 session.progress.cell("gate", f"{config.arm.label}: {task}")
                 found += self.task(engine, config, boot_id, [one for one in questions if one.task == task])
         except EngineFailure as failure:
-            session.progress.say(f"{config.arm.label}: {failure.status}: {failure.note}")
+            if session.campaign.server is not None and failure.status in ("rejected", "skipped"):
+                self.skip(config, failure.note)
+            else:
+                session.progress.say(f"{config.arm.label}: {failure.status}: {failure.note}")
             return
         finally:
             engine.stop()
@@ -70,6 +78,17 @@ class GateRunner:
         session.journal.append({"kind": "closed", **session.open, "rows": found})
         self.rows += found
         session.progress.result(f"{config.arm.label}: {len(found)} answers", self.planned_s(questions))
+
+    def engine(self, config: Config, boot_id: str) -> tuple[Backend, float]:
+        """What is booted for a configuration, and what the start of its process has cost already in seconds."""
+        session = self.session
+        if session.campaign.server is None:
+            return session.worker(config.arm, config.fault)
+        return session.engine_class(session.config(config.arm), session.cpu, session.logs / boot_id, not session.served_before), 0.0
+
+    def skip(self, config: Config, why: str) -> None:
+        self.rows.append(gate_served.skipped_row(self.session.campaign, config, why))
+        self.session.progress.say(f"{config.arm.label}: skipped: {why}")
 
     def planned_s(self, questions: Sequence[Question]) -> float:
         return planned_s(questions, self.stage.max_concurrency)
@@ -96,17 +115,20 @@ class GateRunner:
 
     def row(self, config: Config, boot_id: str, question: Question, repeat: int, seed: int, record: dict) -> Row:
         arm, settings = config.arm, self.session.config(config.arm)
+        served = self.session.campaign.server is not None
+        knobs = settings.settings if served else vars(settings)
         ids = record["token_ids"]
         logprobs = record.get("logprobs") or []
-        drafting = bool(record["accepted_histogram"])
+        # an answer over HTTP may count its rounds without saying what each of them accepted
+        drafting = bool(record["accepted_histogram"]) or (served and arm.lane != "plain")
         raw: Row = {
             "campaign": self.session.campaign.name,
             "config": arm.label,
             "role": config.role,
             "lane": arm.lane,
             "block_size": arm.block_size,
-            "mode": settings.mode,
-            "mamba_ssm_dtype": getattr(settings, "mamba_ssm_dtype", None),
+            "mode": knobs.get("mode"),
+            "mamba_ssm_dtype": knobs.get("mamba_ssm_dtype"),
             "boot_id": boot_id,
             "task": question.task,
             "problem": question.problem,
@@ -117,14 +139,14 @@ class GateRunner:
             "expected": question.expected,
             "finish_reason": record["finish_reason"],
             "isl": record["isl"],
-            "osl": len(ids),
+            "osl": len(ids) if ids is not None else record["output_tokens"] or 0,
             "rounds": record["rounds"] if drafting else None,
             "drafted": record["drafted"] if drafting else None,
             "accepted": record["accepted"] if drafting else None,
             "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
             "logprob_sha": hashlib.sha256(",".join(value.hex() for value in logprobs).encode()).hexdigest()[:12] if logprobs else None,
-            "output_ids": " ".join(map(str, ids)),
-            "output": self.decode(ids),
+            "output_ids": None if ids is None else " ".join(map(str, ids)),
+            "output": gate_served.printable(record["text"]) if served else self.decode(ids),
         }
         return scored(raw)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from engine.csvio import Row
 from engine.train.arithmetic import read_answer
@@ -12,16 +13,18 @@ GRAM = 8
 # Legitimate text repeats itself, and a table has runs; text that does both, or one of them far out, has stopped to say anything.
 REPETITION, RUN = 0.25, 8
 REPETITION_FAR, RUN_FAR = 0.6, 24
+WORDS = re.compile(r"\w+|[^\w\s]")
+"""What stands for tokens in a text whose ids a server does not hand out."""
 
 
-def repetition(ids: Sequence[int], size: int = GRAM) -> float | None:
+def repetition(ids: Sequence[Hashable], size: int = GRAM) -> float | None:
     """Share of n-grams that stood in the output before; None where there are none."""
     grams = Counter(tuple(ids[i : i + size]) for i in range(len(ids) - size + 1))
     total = sum(grams.values())
     return (total - len(grams)) / total if total else None
 
 
-def longest_run(ids: Sequence[int]) -> int:
+def longest_run(ids: Sequence[Hashable]) -> int:
     """Most times one token follows itself, plus one."""
     best = length = 0
     last = None
@@ -39,7 +42,8 @@ def degenerate(repeated: float | None, run: int) -> bool:
 
 def scored(row: Row) -> Row:
     """The row with every score filled from its raw columns (`output`, `output_ids`, `expected`, `finish_reason`)."""
-    ids = [int(word) for word in str(row["output_ids"] or "").split()]
+    # an empty cell is no output or no ids: of an empty text both give nothing
+    ids = str(row["output_ids"]).split() if row["output_ids"] else WORDS.findall(str(row["output"] or ""))
     repeated, run = repetition(ids), longest_run(ids)
     checkable = row.get("expected") is not None
     answer = read_answer(str(row["output"] or "")) if checkable else None

@@ -261,6 +261,8 @@ class Gate:
     """
 
     block_sizes: tuple[int, ...] = (3,)
+    lane: str = "dspark"
+    """The lane of those block sizes."""
     lanes: tuple[str, ...] = ()
     problems: int = 100
     sampled_problems: int = 50

@@ -22,13 +22,11 @@ from engine.machine import Machine, load_average
 
 INSIDE = {
     "verify_cost": "it times forwards inside the embedded engine, and a server hands out none",
-    "gate": "its controls break the embedded engine on purpose and read log probabilities, and a server lets neither be done",
     "kernels": "it compiles the kernels of the embedded engine, and a server brings its own",
 }
 """Stage that looks inside the embedded engine -> why a server cannot do it."""
 FILES = {
     "verify_cost": {"sweep_verify_cost.csv": "verify_cost"},
-    "gate": {"gate.csv": "gate"},
     "kernels": {"kernels.csv": "kernels", "predicates.csv": "predicates"},
 }
 """Stage -> its files and the kind of each."""

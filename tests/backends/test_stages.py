@@ -113,7 +113,7 @@ def test_another_server_is_another_measurement(tmp_path: Path) -> None:
     assert identity(silence_s=9.0, first_boot_s=9.0) == identity()
 
 
-INSIDE = {"verify_cost": (sweep, "--sweep", "verify_cost"), "gate": (gate, "--report-only"), "kernels": (kernel_facts,)}
+INSIDE = {"verify_cost": (sweep, "--sweep", "verify_cost"), "kernels": (kernel_facts,)}
 
 
 @pytest.mark.parametrize("backend", ["sglang", "openai"])
@@ -137,13 +137,8 @@ def test_a_stage_inside_the_engine_is_skipped_with_the_reason(backend: str, tmp_
         assert len(table) == 0 and why.startswith(f"skipped: backend {backend} cannot do ")
         assert read.manifests[file]["rows"] == 1 and "notes" not in read.manifests[file]
     derivation = Derivation(read)
-    assert {derivation.result(key).fact.value for key in ("measured.gate", "measured.verify_cost", "measured.kernels", "measured.predicates")} == {None}
+    assert {derivation.result(key).fact.value for key in ("measured.verify_cost", "measured.kernels", "measured.predicates")} == {None}
     assert {name: derivation.claim(f"skipped.{name}").verdict for name in (*INSIDE, "trace")} == {**dict.fromkeys(INSIDE, "holds"), "trace": "missing"}
-
-
-def test_a_gate_that_was_not_held_has_not_passed(measure, tmp_path: Path) -> None:
-    path = measure.campaign("none", {"gate": None}, "smoke")
-    assert gate.main(["--campaign", str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 1
 
 
 def run_stage(stage: Stage, path: Path, out: Path) -> int:

@@ -38,3 +38,25 @@ def test_the_drafting_lane_is_found_by_what_it_is_not(scratch, derivation):
 def test_without_a_server_or_a_second_lane_nothing_is_said(scratch, derivation):
     assert "no server over HTTP" in derivation.result("served.most.ratio").fact.reason
     assert "one lane beside plain is needed" in served(scratch, lane="plain").result("served.lane").fact.reason
+
+
+@pytest.mark.parametrize(("verdict", "last"), [("holds", ""), ("fails", "!"), ("unresolved", None), ("missing", "gone")])
+def test_text_stands_for_tokens_where_a_server_has_no_ids(scratch, verdict, last):
+    """`last`: what the candidate's first greedy output ends with; None: nothing in common with the base; gone: no candidate."""
+
+    def change(rows):
+        own = [row for row in rows if row["role"] == "candidate" and row["task"] == "greedy"]
+        for number, row in enumerate(own):
+            row["output"] += (last or "") if number == 0 else ""
+            row["problem"] += "-other" if last is None else ""
+        for row in rows:
+            row["output_ids"] = row["logprob_sha"] = ""
+        return [row for row in rows if row["role"] != "candidate"] if last == "gone" else rows
+
+    rewrite(scratch, "gate.csv", change)
+    derivation = Derivation(load.load(scratch))
+    assert derivation.claim("gate.same_text").verdict == verdict
+    # tokens are never said to be equal where there are none
+    assert derivation.claim("gate.lossless").verdict == ("missing" if last == "gone" else "unresolved")
+    if last == "!":
+        assert derivation.result("gate.candidate.texts.differing").fact.value == 1

@@ -39,5 +39,5 @@ def test_what_is_new_can_be_measured(folder: Path, backend: str, capsys: pytest.
 
 
 def test_a_stage_goes_with_its_comments() -> None:
-    lines = ["    # of gate\n", "    gate:\n", "      problems: 1\n", "    # of isl\n", "    isl:\n", "      osl: 3\n"]
+    lines = ["    # of kernels\n", "    kernels:\n", "      targets: []\n", "    # of isl\n", "    isl:\n", "      osl: 3\n"]
     assert kept(lines) == lines[3:]

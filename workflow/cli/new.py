@@ -16,7 +16,7 @@ from workflow.plan import CAMPAIGNS, ROOT
 HELP = "start a live campaign: a folder with its campaign.yaml"
 BACKENDS = ("embedded", "sglang", "vllm", "llamacpp", "openai", "soundings")
 LIKE = "local"
-OWN_STAGES = ("verify_cost", "kernels", "gate")
+OWN_STAGES = ("verify_cost", "kernels")
 """Stages that look inside the embedded engine; no server has them."""
 SERVER = """\
   # what to launch; words may hold {host}, {port}, {rank}, {nnodes}, {dist_init_addr}, {name} and {model}

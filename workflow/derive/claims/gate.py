@@ -31,6 +31,14 @@ def lossless(read):
     return counted(read["gate.candidate.outputs.differing"], 0)
 
 
+@claim("gate.same_text", kind="count", measure="outputs")
+def same_text(read):
+    """Under greedy decoding every output of the candidate reads as plain decoding's; tokens are not compared."""
+    if read["gate.candidate.texts.compared"].value == 0:
+        read.unresolved("no output was compared")
+    return counted(read["gate.candidate.texts.differing"], 0)
+
+
 @claim("gate.silent_knobs", kind="count", measure="outputs")
 def silent_knobs(read):
     """Settings that only decide where and when something runs change no token, no log probability and no accepted count."""

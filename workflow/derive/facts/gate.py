@@ -141,6 +141,23 @@ for role, against in (("candidate", "base"), ("control", "base")):
         fact(f"gate.{role}.outputs.{what}", kind="count")(outputs)
 
 
+@fact("gate.candidate.texts.{what}", kind="count", what=("compared", "differing"))
+def texts(read, what):
+    """greedy outputs held as text against the base's, which needs no token ids, and those that read differently"""
+    own, other = greedy(read, "candidate", "output"), greedy(read, "base", "output")
+    common = [problem for problem in own if problem in other]
+    return len(common) if what == "compared" else sum(own[problem] != other[problem] for problem in common)
+
+
+@fact("gate.skipped.configs", kind="count")
+def skipped_configs(read):
+    """configurations of the gate that the server could not be booted as, or that could not be made of it"""
+    rows = read.campaign.skipped.get(FILE)
+    if rows is None or not any(rows.columns["config"]):
+        raise Missing("does not apply to what this campaign measured")
+    return len(read.skipped(FILE))
+
+
 @fact("gate.numeric.outputs.{what}", kind="count", what=("compared", "moved"))
 def state(read, what):
     """greedy outputs whose log probabilities were held against the base's bit by bit, and those in which they differ"""
