@@ -15,8 +15,8 @@ class CostModel:
 
     start_s: float = 2.0
     """A command before its first boot and after its last: hashes, tokenizer, files."""
-    boot_s: float = 1.85
-    """With the end of the process."""
+    boot_s: float = 1.25
+    """With the end of the process, and where two of them import at once."""
     step_ms: float = 4.3
     row_ms: float = 0.45
     """Added to a step by each further position that is verified."""
