@@ -196,6 +196,10 @@ def variant_facts(number: int, target: str) -> KernelFacts:
     return facts_of(op, variant, target)
 
 
+SHARE = 4
+"""Kernels that a process is given at once."""
+
+
 def collect(targets: tuple[str, ...] = tuple(TARGETS), ops: tuple[str, ...] = (), jobs: int = 1) -> list[KernelFacts]:
     """Facts of every kernel on every target, in a fixed order; `ops` narrows the operators, `jobs` processes share the work.
 
@@ -209,12 +213,14 @@ def collect(targets: tuple[str, ...] = tuple(TARGETS), ops: tuple[str, ...] = ()
         if not ops or op in ops:
             source[number] = first.setdefault(key, number)
     work = [(number, target) for number in dict.fromkeys(source.values()) for target in targets]
-    if jobs == 1:
+    # a process starts for a whole share of the work: what it imports takes longer than a few kernels
+    jobs = min(jobs, -(-len(work) // SHARE))
+    if jobs <= 1:
         done = dict(zip(work, (variant_facts(*item) for item in work)))
     else:
         # Spawned, not forked: the workers start threads of their own inside LLVM.
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            done = dict(zip(work, pool.map(variant_facts, *zip(*work), chunksize=4)))
+            done = dict(zip(work, pool.map(variant_facts, *zip(*work), chunksize=SHARE)))
     return [
         replace(done[source[number], target], operator=op, fallbacks=fallbacks(op))
         for number, (op, _) in enumerate(variants)
