@@ -69,7 +69,7 @@ VOCABULARY = {
     "ScholarlyArticle": {"headline", "description", "inLanguage", "url", "image", "license", "author", "dateModified", "workTranslation",
                          "translationOfWork", "isBasedOn", "mentions"},
     "Organization": {"name"},
-    "Dataset": {"name", "distribution", "variableMeasured"},
+    "Dataset": {"name", "description", "inLanguage", "url", "license", "creator", "distribution", "variableMeasured"},
     "DataDownload": {"name", "contentUrl", "encodingFormat", "sha256"},
     "SoftwareSourceCode": {"name", "programmingLanguage", "license", "version"},
 }  # fmt: skip
@@ -85,17 +85,23 @@ def nodes(data):
         yield from nodes(one)
 
 
+def described(result, path):
+    """What a page says of itself to machines."""
+    return json.loads(page(result, path).xpath("//script[@type='application/ld+json']")[0].text)
+
+
 def test_json_ld_speaks_of_what_schema_org_knows(workspace):
     for url in ("", URL):
         result = build_at(workspace, url)
         for path in ("index.html", "zh/index.html"):
-            data = json.loads(page(result, path).xpath("//script[@type='application/ld+json']")[0].text)
-            assert data["@context"] == "https://schema.org"
-            for node in nodes(data):
+            data, rows = (described(result, file) for file in (path, path.replace("index.html", "numbers/index.html")))
+            assert data["@context"] == rows["@context"] == "https://schema.org"
+            for node in (*nodes(data), *nodes(rows)):
                 assert set(node) - {"@type", "@context", "@id"} <= VOCABULARY[node["@type"]], node
             assert re.fullmatch(r"\d{4}-\d\d-\d\d", data["dateModified"]) and len(data["headline"]) <= 110
-            links = [data["url"], data["image"], *(file["contentUrl"] for one in data["isBasedOn"] for file in one["distribution"])]
+            links = [data["url"], data["image"], data["isBasedOn"]["url"], rows["url"], *(file["contentUrl"] for file in rows["distribution"])]
             if url:
+                assert data["isBasedOn"]["url"] == rows["url"]
                 assert all(link.startswith(URL) and (link.endswith("/") or link.removeprefix(URL) in result.files) for link in links)
             assert ("workTranslation" in data) != ("translationOfWork" in data)
 
@@ -133,9 +139,9 @@ def test_what_search_engines_read(workspace):
     result = build_at(workspace, URL)
     for path, lang, other in (("index.html", "en", "zh/"), ("zh/index.html", "zh-Hans", "")):
         root = page(result, path)
-        data = json.loads(root.xpath("//script[@type='application/ld+json']")[0].text)
+        data, rows = described(result, path), described(result, path.replace("index.html", "numbers/index.html"))
         assert data["@type"] == "ScholarlyArticle" and data["inLanguage"] == lang and data["headline"] and data["description"]
-        (rows,) = data["isBasedOn"]
+        assert data["isBasedOn"]["@type"] == rows["@type"] == "Dataset" and data["isBasedOn"]["name"] == rows["name"]
         assert rows["distribution"] and all(re.fullmatch("[0-9a-f]{64}", file["sha256"]) for file in rows["distribution"])
         assert "tpot" in " ".join(rows["variableMeasured"])
         assert data["mentions"]["@type"] == "SoftwareSourceCode" and data["mentions"]["license"]

@@ -293,23 +293,7 @@ class ReportView(PageView):
                     "@type": "ScholarlyArticle",
                     "@id": self.address(self._in(self.other)),
                 },
-                "isBasedOn": [
-                    {
-                        "@type": "Dataset",
-                        "name": self.context.campaign,
-                        "distribution": [
-                            {
-                                "@type": "DataDownload",
-                                "name": run.file,
-                                "contentUrl": self.address(self.routes.data(run.file)),
-                                "encodingFormat": "text/csv",
-                                "sha256": run.sha256,
-                            }
-                            for run in self.runs
-                        ],
-                        "variableMeasured": self._measured,
-                    }
-                ],
+                "isBasedOn": {"@type": "Dataset", "name": self.context.campaign, "url": self.address(self.routes.numbers(self.language))},
                 "mentions": {
                     "@type": "SoftwareSourceCode",
                     "name": "Soundings",
@@ -319,11 +303,6 @@ class ReportView(PageView):
                 },
             }
         )
-
-    @property
-    def _measured(self) -> list[str]:
-        """The columns that facts rest on."""
-        return sorted({cell.column for fact in self.context.lookup.values.facts.values() for cell in fact.source})
 
 
 @dataclass(frozen=True)
@@ -341,6 +320,38 @@ class NumbersView(PageView):
     literals: tuple[tuple[str, Markup, str], ...] = field(default=())
 
     title = "ui.ledger.title"
+
+    @property
+    def json_ld(self) -> Markup:
+        """The rows behind the report, for machines."""
+        return as_script(
+            {
+                "@context": "https://schema.org",
+                "@type": "Dataset",
+                "name": self.context.campaign,
+                "description": self.text("ui.description").text,
+                "inLanguage": self.lang,
+                "url": self.address(self.path),
+                "license": LICENCE,
+                "creator": {"@type": "Organization", "name": "Soundings"},
+                "distribution": [
+                    {
+                        "@type": "DataDownload",
+                        "name": run.file,
+                        "contentUrl": self.address(self.routes.data(run.file)),
+                        "encodingFormat": "text/csv",
+                        "sha256": run.sha256,
+                    }
+                    for run in self.runs
+                ],
+                "variableMeasured": self._measured,
+            }
+        )
+
+    @property
+    def _measured(self) -> list[str]:
+        """The columns that facts rest on."""
+        return sorted({cell.column for fact in self.context.lookup.values.facts.values() for cell in fact.source})
 
 
 @dataclass(frozen=True)
