@@ -25,6 +25,8 @@ WORDS_OF_DRAWING = re.compile(r"<(?:text|g)\b[^>]*>")
 UNFILLED = re.compile(r'(<path [^>]*?) fill="none"')
 HALO = 'stroke="var(--paper)" stroke-width="4" paint-order="stroke"'
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
+LONG = 20
+"""Rows from which on a data table stands in the index of numbers: its plate leads there."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,8 @@ class Plates:
     """Path from the page to the campaign's root: `` or `../`."""
     tabled: frozenset[str] = frozenset()
     """Plates whose data table stands in the open on the page: it is not folded under them once more."""
+    index: str = ""
+    """Path from the page to the index of numbers."""
     _filled: dict[tuple[str, str], str] = field(default_factory=dict)
 
     @cached_property
@@ -162,11 +166,9 @@ class Plates:
 
     def figure(self, plate: str) -> str:
         """The figure element. The first sentence of its caption is the finding."""
-        drawing, number = self.drawings[plate], self.context.plates[plate]
-        words = PLATE_WORDS[self.context.language]
-        label = f'{words[0]}<data value="{number}" data-key="plate.{plate}">{number}</data>{words[1]}'
+        drawing = self.drawings[plate]
         caption = (
-            f'<figcaption>{label} <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
+            f'<figcaption>{self._number(plate)} <strong class="plate-title">{self.inline(self.text(drawing, "title"))}</strong> '
             f"{self.subtitle(plate)}</figcaption>"
         )
         size = f"plate{' wide' if drawing.wide else ''}{' moving' if drawing.frames else ''}"
@@ -180,12 +182,27 @@ class Plates:
         art = f'<div class="plate-art{"" if narrow else " single"}">{self._inlined(plate, "svg")}{narrow}{buttons}{stills}</div>'
         return f"{opening}{caption}{art}{self._numbers(drawing)}{self._footer(drawing)}</figure>\n"
 
+    def _number(self, plate: str) -> str:
+        (before, after), number = PLATE_WORDS[self.context.language], self.context.plates[plate]
+        return f'{before}<data value="{number}" data-key="plate.{plate}">{number}</data>{after}'
+
+    def apart(self, drawing: Drawing) -> bool:
+        """Whether the data table stands in the index of numbers: a long one, which neither the page writes out nor the drawing is read off with."""
+        return bool(drawing.svg and drawing.table) and len(drawing.table["rows"]) >= LONG and "data-stops" not in drawing.svg and drawing.id not in self.tabled
+
+    def table_apart(self, plate: str, report: str) -> str:
+        """The data table for the index of numbers, under the plate's finding. `report`: link to the page that shows the plate."""
+        drawing = self.drawings[plate]
+        title = self.inline(self.text(drawing, "title"))
+        opening = f'<h3 data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
+        return f'{opening}<a href="{report}#plate-{plate}">{self._number(plate)}</a> {title}</h3>{self.data_table(plate)}'
+
     def _in_the_open(self, drawing: Drawing) -> bool:
         return drawing.id in self.tabled and "data-stops" not in (drawing.svg or "")
 
     def _numbers(self, drawing: Drawing) -> str:
         """The data table, folded. (The footer leads to one that the page shows in the open; what a drawing can be read off needs its rows in the figure.)"""
-        if not drawing.table or self._in_the_open(drawing):
+        if not drawing.table or self._in_the_open(drawing) or self.apart(drawing):
             return ""
         return f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(drawing.id, False)}</details>'
 
@@ -229,7 +246,8 @@ class Plates:
         files = [file for file in drawing.sources if file.endswith((".csv", ".csv.gz"))]
         data = LIST[self.context.language].join(f'<a href="{self.to_root}data/{escape(file)}" data-lit="file">{escape(file)}</a>' for file in files)
         svg = f'<a href="{self.to_root}figures/{drawing.id}.{self.context.language}.svg" download>SVG</a>'
-        table = f'<a href="#table-{drawing.id}">{self.ui("table")}</a>' if self._in_the_open(drawing) else ""
+        place = self.index if self.apart(drawing) else "" if self._in_the_open(drawing) else None
+        table = f'<a href="{place}#table-{drawing.id}">{self.ui("table")}</a>' if place is not None else ""
         parts = [table, f"{self.ui('data')}{data}" if data else "", f"{self.ui('code')}{escape(drawing.code)}", svg]
         return f'<p class="plate-source">{" · ".join(part for part in parts if part)}</p>'
 

@@ -276,7 +276,8 @@ class Builder:
         shown = {plate for section in self.sources.content.sections[language] if not self._missing(section) for plate in section.plates}
         context = replace(context, unlinked=frozenset(hidden - shown))
         to_root = "" if language == "en" else "../"
-        plates = Plates(context, self.sources.strings, self.drawings, to_root, self._tabled)
+        index = relative(self.campaign.routes.numbers(language), self.campaign.routes.report(language))
+        plates = Plates(context, self.sources.strings, self.drawings, to_root, self._tabled, index)
         plates.context = replace(context, figure=plates.figure, data_table=plates.data_table)
         return plates
 
@@ -346,15 +347,27 @@ class Builder:
             }
         )
 
+    @cached_property
+    def _apart(self) -> tuple[str, ...]:
+        """Plates of shown sections whose data tables stand in the index of numbers, in page order."""
+        plates = self._plates("en")
+        shown = {plate for section in self.sources.content.sections["en"] if not self._missing(section) for plate in section.plates}
+        return tuple(plate for plate in self.contexts["en"].plates if plate in shown and plates.apart(self.drawings[plate]))
+
     def _numbers(self, language: str, found: tuple[dict, dict], keys: set[str]) -> Page:
         context, routes = self.contexts[language], self.campaign.routes
         here, claims_here = found
         base = self._view(language, "numbers")
         report = relative(routes.report(language), base["path"])
+        plates = self._plates(language)
+        for plate in self._apart:  # what a drawing shows without its digits stands there all the same
+            for key in self.drawings[plate].keys:
+                here.setdefault(key, [f"plate-{plate}"])
         view = NumbersView(
             context,
             **base,
             groups=ledger.groups(context, self.sources.strings, keys, here, report),
+            tables=tuple(Markup(plates.table_apart(plate, report)) for plate in self._apart),
             claims=ledger.claim_rows(self.lookup, keys, claims_here, report),
             literals=ledger.literal_rows(self.sources.literals, language),
         )
@@ -392,7 +405,7 @@ class Builder:
 
     def _indexed(self, used: set[str]) -> set[str]:
         """What the index lists: every fact that either report shows, rests on or misses, and the evidence of every claim. values.json has the rest."""
-        used = used | {key for keys in self._lacks.values() for key in keys}
+        used = used | {key for keys in self._lacks.values() for key in keys} | {key for plate in self._apart for key in self.drawings[plate].keys}
         used |= {key for claim in self.campaign.values.claims.values() for key in claim.evidence}
         return {key for key in self.lookup.ancestors(used) | set(self.lookup.own) if not key.startswith("page.")}
 

@@ -316,6 +316,8 @@ class Group:
 @dataclass(frozen=True)
 class NumbersView(PageView):
     groups: tuple[Group, ...] = ()
+    tables: tuple[Markup, ...] = ()
+    """Long data tables of plates, each under its plate's finding."""
     claims: tuple[dict, ...] = ()
     literals: tuple[tuple[str, Markup, str], ...] = field(default=())
 
