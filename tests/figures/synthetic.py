@@ -17,7 +17,8 @@ CLAIMS = (
     "prologue.fraction_closes", "window.interior_optimum", "figures.verify_cheap", "division.predicts", "lanes.crossover_exists",
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
     "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
-    "osl.tpot_flat", "positions.one_curve",
+    "osl.tpot_flat", "positions.one_curve", "walls.opposite", "cache.wins_on_shared", "knobs.best_pays", "gate.non_inferior.sampled",
+    "search.boot_dominates",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -49,6 +50,11 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _positions(facts)
     _prologue(facts)
     _ends(facts)
+    _walls(facts)
+    _cache(facts)
+    _knobs(facts)
+    _gate(facts)
+    _stages(facts)
     kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
     return Values("synthetic", kept, {key: Claim(key, verdict, "bound") for key in CLAIMS})
 
@@ -345,3 +351,61 @@ def _memory(facts: Facts) -> None:
     facts.put("memory.device_bytes", 100_663_296, "bytes", "byte")
     for name, value in (("tried", 8), ("survived", 4), ("ran_out", 2), ("floor.let_down", 2)):
         facts.put(f"memory.{name}", value, "count")
+
+
+def _walls(facts: Facts) -> None:
+    """Plain decoding that runs out of pages, and a speculative lane that runs out of slots."""
+    facts.put("walls.concurrency", 32, "count")
+    for lane, kv, state in (("plain", 96.4, 12.5), ("dspark", 38.2, 100.0)):
+        for what, number in (("kv", kv), ("state", state)):
+            facts.put(f"walls.{lane}.{what}", number, "percent", "percent")
+        for what, number in (("tokens", 1_174_618), ("slots", 1104), ("cap", 570)):
+            facts.put(f"walls.{lane}.{what}", number, "count")
+
+
+def _cache(facts: Facts) -> None:
+    facts.put("cache.isl", 544, "count")
+    facts.put("cache.concurrency", 8, "count")
+    for traffic, ratio, hits in (("random", 0.97, 0.0), ("shared", 2.4, 71.0)):
+        facts.put(f"cache.{traffic}.ratio", ratio, spread=0.05)
+        facts.put(f"cache.{traffic}.hit_rate", hits, "percent", "percent")
+        for side, factor in (("off", 1.0), ("on", ratio)):
+            facts.put(f"cache.{traffic}.{side}.output_throughput", 79 * factor, "rate", "token/s", 0.05)
+            facts.put(f"cache.{traffic}.{side}.ttft_ms", 720 / factor, "duration", "ms", 0.05)
+
+
+def _knobs(facts: Facts) -> None:
+    settings = ("schedule_conservativeness=0.6", "cuda_graph_max_bs=2", "chunked_prefill_size=1024", "radix_cache=True", "mamba_ssm_dtype=bfloat16")
+    for place, setting in enumerate(settings, 1):
+        facts.put(f"knobs.t{place}.label", setting, "label")
+        facts.put(f"knobs.t{place}.ratio", 1.03 - 0.02 * place, spread=0.01)
+    facts.put("knobs.best_label", settings[0], "label")
+    facts.put("knobs.best_ratio", 1.01)
+    facts.put("knobs.tried", len(settings), "count")
+    facts.put("knobs.resolved", 1, "count")
+    facts.put("search.concurrency", 4, "count")
+    facts.put("search.plain_tpot_ms", 8.4, "duration", "ms/token")
+
+
+def _gate(facts: Facts) -> None:
+    facts.put("gate.candidate", "dspark", "label")
+    facts.put("gate.repeats", 8, "count")
+    for task, problems, allowed in (("greedy", 200, 3.0), ("sampled", 60, 5.0)):
+        facts.put(f"gate.problems.{task}", problems, "count")
+        facts.put(f"gate.margin.{task}", allowed, "points", "percent")
+        facts.put(f"gate.base.{task}.score", 96.0, "percent", "percent")
+        for role, difference, reach in (("candidate", 0.2, 1.4), ("numeric", -0.6, 4.8)):
+            facts.put(f"gate.{role}.{task}.score", 96.0 + difference, "percent", "percent")
+            facts.put(f"gate.{role}.{task}.difference", difference, "points", "percent")
+            facts.put(f"gate.{role}.{task}.lower", difference - reach, "points", "percent")
+
+
+def _stages(facts: Facts) -> None:
+    stages = ("aa", "memory", "cache", "knobs", "window", "confirm")
+    for place, stage in enumerate(stages, 1):
+        facts.put(f"shape.{stage}.boots", 8 * place, "count")
+        facts.put(f"shape.{stage}.cells", 14 * place, "count")
+        facts.put(f"shape.{stage}.minutes", 0.8 * place, "duration", "min")
+    for what, number, kind, unit in (("minutes", 18.6, "duration", "min"), ("boot_share", 38.1, "percent", "percent"), ("boot_s", 1.96, "duration", "s/boot"),
+                                     ("boots", 168, "count", ""), ("cells", 294, "count", "")):
+        facts.put(f"search.{what}", number, kind, unit)

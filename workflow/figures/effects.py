@@ -12,15 +12,16 @@ from workflow.figures.style import INK, INK2, RULE, Layout
 TICKS = (0.25, 0.5, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0)
 
 
-def strip(values: Values, layout: Layout, rows: list[tuple[str, str]], same: list[Mark]) -> Sheet | Missing:
-    """`rows` are (label, fact key) of ratios above 0; `same`, where there are any, the repeats of one configuration in a row on top."""
+def strip(values: Values, layout: Layout, rows: list[tuple[str, str]], same: list[Mark], room: float = 212) -> Sheet | Missing:
+    """`rows` are (label, or key of the fact that names the row, fact key) of ratios above 0; `same`, where there are any, the repeats of
+    one configuration in a row on top. `room`: width that labels have on wide paper, in SVG units."""
     floor = value(values, "noise.floor")
     if floor is None or floor < 0:
         return Missing(("noise.floor",))
     above = 1 if same else 0
     known = [m.value for m in same] + [value(values, k) for _, k in rows] + [1 + floor / 100, 1 / (1 + floor / 100)]
     scale = Scale(min(known) * 0.95, max(known) * 1.05, log=True)
-    left, right = (2, 66) if layout.narrow else (212, 76)
+    left, right = (2, 66) if layout.narrow else (room, 76)
     pitch = layout.text + 26 if layout.narrow else 31
     head = layout.text + 14
     height = pitch * (len(rows) + above) + 6
@@ -38,24 +39,25 @@ def strip(values: Values, layout: Layout, rows: list[tuple[str, str]], same: lis
         with sheet.group("repeats"):
             _repeats(panel, same, panel.top + pitch - 12)
     for place, (text, fact) in enumerate(rows, above):
-        with sheet.group(text.replace("_", "-")):
+        with sheet.group(text.replace("_", "-").replace(".", "-")):
             _effect(panel, values, text, fact, panel.top + pitch * (place + 1) - 12)
     panel.frame(_ticks(panel, layout))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("ratio"), "end", INK2)
     return sheet
 
 
-def _row_label(panel: Panel, y: float, text: str, bold: bool = False) -> None:
-    size = panel.sheet.layout.text
+def row_label(panel: Panel, y: float, text: str, bold: bool = False) -> None:
+    """The name of a row at height y: beside the panel on wide paper, above the row on narrow. `text`: a label, or the key of a fact that names it."""
+    size, slot = panel.sheet.layout.text, number(text) if "." in text else label(text)
     if panel.sheet.layout.narrow:
-        panel.sheet.text(panel.left, y - size * 0.95, label(text), color=INK if bold else INK2, bold=bold)
+        panel.sheet.text(panel.left, y - size * 0.95, slot, color=INK if bold else INK2, bold=bold)
     else:
-        panel.sheet.text(panel.left - 12, y + size * 0.35, label(text), "end", INK if bold else INK2, bold=bold)
+        panel.sheet.text(panel.left - 12, y + size * 0.35, slot, "end", INK if bold else INK2, bold=bold)
 
 
 def _repeats(panel: Panel, repeats: list[Mark], y: float) -> None:
     """A tick each, so that their spread is seen and none hides another."""
-    _row_label(panel, y, "repeats", bold=True)
+    row_label(panel, y, "repeats", bold=True)
     for mark in repeats:
         x = panel.x(mark.value)
         panel.sheet.line([(x, y - 8), (x, y + 8)], INK, 1.8)
@@ -63,7 +65,7 @@ def _repeats(panel: Panel, repeats: list[Mark], y: float) -> None:
 
 
 def _effect(panel: Panel, values: Values, text: str, fact: str, y: float) -> None:
-    _row_label(panel, y, text)
+    row_label(panel, y, text)
     known = values.get(fact)
     if bounds := interval(known):
         lo, hi = (min(max(b, panel.xscale.lo), panel.xscale.hi) for b in bounds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workflow.derive.values import Values
+from workflow.figures.effects import row_label
 from workflow.figures.plate import Missing, Plate, Table, key
 from workflow.figures.plate import label as name
 from workflow.figures.read import Mark, series, value, word
@@ -38,7 +39,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     for place, (lane, what) in enumerate(rows):
         y = panel.top + pitch * (place + 1) - 12
         with sheet.group(f"{lane}-{what}".replace("_", "-")):
-            _label(panel, y, f"{lane}_{what}", bold=what == "tried")
+            row_label(panel, y, f"{lane}_{what}", bold=what == "tried")
             sheet.line([(panel.left, y), (panel.right, y)], RULE, 1.0)
             if what == "tried":
                 _tries(panel, values, lane, y)
@@ -47,14 +48,6 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel.frame(nice_ticks(panel.xscale, 4 if layout.narrow else 6))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("axis"), "end", INK2)
     return sheet
-
-
-def _label(panel: Panel, y: float, text: str, bold: bool) -> None:
-    size = panel.sheet.layout.text
-    if panel.sheet.layout.narrow:
-        panel.sheet.text(panel.left, y - size * 0.95, label(text), color=INK if bold else INK2, bold=bold)
-    else:
-        panel.sheet.text(panel.left - 12, y + size * 0.35, label(text), "end", INK if bold else INK2, bold=bold)
 
 
 def _tries(panel: Panel, values: Values, lane: str, y: float) -> None:

@@ -1,0 +1,30 @@
+"""Single settings against the base beside them, one at a time: the ratio of each, the noise floor as a band."""
+
+from __future__ import annotations
+
+from workflow.derive.facts.knobs import TRIES
+from workflow.derive.values import Values
+from workflow.figures.effects import strip
+from workflow.figures.plate import Missing, Plate, Table, key
+from workflow.figures.read import value, word
+from workflow.figures.sheet import Sheet
+from workflow.figures.style import Layout
+
+
+def settings(values: Values) -> list[tuple[str, str]]:
+    """(key of the setting's name, key of its ratio), the largest ratio first."""
+    tries = [(f"knobs.t{attempt}.label", f"knobs.t{attempt}.ratio") for attempt in TRIES]
+    known = [(text, fact) for text, fact in tries if word(values, text) and (value(values, fact) or 0.0) > 0]
+    return sorted(known, key=lambda one: -value(values, one[1]))
+
+
+def draw(values: Values, layout: Layout) -> Sheet | Missing:
+    rows = settings(values)
+    return strip(values, layout, rows, [], 258) if rows else Missing(("knobs.t*.ratio",))
+
+
+def table(values: Values) -> Table:
+    return Table(("setting", "ratio"), tuple((key(values, text), key(values, fact)) for text, fact in settings(values)))
+
+
+PLATE = Plate("knobs", "knobs.best_pays", draw, table, needs=("knobs.tried", "knobs.resolved", "search.concurrency", "search.plain_tpot_ms"))
