@@ -157,7 +157,7 @@ def test_both_languages_stand_block_by_block(workspace):
     rows = root.xpath("//div[@class='twins'][count(div)=2]")
     assert len(rows) >= 7
     for row in rows:
-        english, chinese = row
+        _, chinese = row
         assert chinese.get("lang") == "zh-Hans"
         keys = [sorted(node.get("data-key") for node in cell.iter("data")) for cell in row]
         assert set(keys[0]) == set(keys[1])
