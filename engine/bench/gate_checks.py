@@ -54,6 +54,9 @@ def accuracy(rows: Sequence[Row], config: str, task: str, margin: float) -> Chec
     common = [problem for problem in base if problem in other]
     if len(common) < 2:
         return Check(config, f"{task} accuracy", UNRESOLVED, None, -margin, f"{len(common)} problems in common with {plan.BASE}", {})
+    if not any(value for problem in common for value in base[problem]):
+        # it would be called non-inferior whatever it answered
+        return Check(config, f"{task} accuracy", UNRESOLVED, None, -margin, f"{plan.BASE} answers none of {len(common)} problems rightly, so none can be lost", {})
     found = paired([base[p] for p in common], [other[p] for p in common], margin)
     verdict = {"non-inferior": PASS, "inferior": FAIL}.get(found.verdict, UNRESOLVED)
     words = f"{found.verdict}: {100 * found.mean:+.2f} points, at least {100 * found.lo:+.2f} (95 % one-sided), margin {100 * margin:.1f}"

@@ -150,3 +150,9 @@ def test_a_broken_configuration_that_does_not_fail_fails_the_gate() -> None:
 def test_silent_knobs_that_this_engine_lacks_are_left_out() -> None:
     labels = [config.arm.label for config in gate_plan.configs(Gate(silent=(("no_such_setting", 1),)))]
     assert "no_such_setting=1" not in labels and labels[0] == gate_plan.BASE
+
+
+def test_where_plain_decoding_knows_no_answer_none_can_be_lost() -> None:
+    rows = [scored({**row, "output": " no answer"}) if row["expected"] is not None else row for row in rows_of()]
+    (check,) = [one for one in judged(rows)[0] if (one.config, one.name) == ("dspark-g3", "greedy accuracy")]
+    assert check.verdict == "not resolved" and "none can be lost" in check.detail
