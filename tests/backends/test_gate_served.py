@@ -145,7 +145,7 @@ def test_the_lane_that_drafts_is_the_campaigns() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_our_own_server_answers_as_the_engine_in_this_process_does(held) -> None:
     """The same questions, embedded and over HTTP: greedy and sampled outputs are the same texts, so are scores and rounds."""
     stage = {**SIZES, "problems": 4, "max_tokens": 40, "text_tokens": 8, "max_concurrency": 4, "silent": [["chunked_prefill_size", 32]]}

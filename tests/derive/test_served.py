@@ -58,5 +58,16 @@ def test_text_stands_for_tokens_where_a_server_has_no_ids(scratch, verdict, last
     assert derivation.claim("gate.same_text").verdict == verdict
     # tokens are never said to be equal where there are none
     assert derivation.claim("gate.lossless").verdict == ("missing" if last == "gone" else "unresolved")
+    if last == "gone":
+        return
+
+    def unlearned(rows):
+        for row in rows:
+            row["correct"] = row["correct"] and "0"
+        return rows
+
+    rewrite(scratch, "gate.csv", unlearned)
+    claim = Derivation(load.load(scratch)).claim("gate.non_inferior.sampled")
+    assert claim.verdict == "unresolved" and "none can be lost" in claim.reason
     if last == "!":
         assert derivation.result("gate.candidate.texts.differing").fact.value == 1

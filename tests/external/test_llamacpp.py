@@ -48,7 +48,7 @@ def checkout(tmp_path_factory) -> Path:
     shutil.rmtree(copy / CAMPAIGN, ignore_errors=True)
     (copy / CAMPAIGN).mkdir()
     shutil.copy(ROOT / "tests" / "external" / "llamacpp.yaml", copy / CAMPAIGN / "campaign.yaml")
-    for program in (("engine.search",), ("engine.sweep", "--sweep", "concurrency")):
+    for program in (("engine.search",), ("engine.sweep", "--sweep", "concurrency"), ("engine.gate", "--report-only")):
         run(copy, *program, "--campaign", f"{CAMPAIGN}/campaign.yaml", "--out", CAMPAIGN, "--quiet")
     return copy
 
@@ -95,13 +95,26 @@ def test_drafts_changed_no_token(checkout):
     assert all(found["plain"] == found["lookup"] for found in both)
 
 
+def test_the_gate_asks_it_over_http(checkout):
+    """Its ids are its own, so outputs are held token by token; what it cannot give is skipped with a reason and decides nothing."""
+    rows = table(checkout / CAMPAIGN / "gate.csv")
+    asked = [row for row in rows if not row["status"]]
+    assert {"base", "base-again", "lookup-g4", "max_running_requests=8"} <= {row["config"] for row in asked}
+    assert all(row["output"] and row["output_ids"] and row["finish_reason"] in ("stop", "length") for row in asked)
+    assert {row["config"]: bool(row["note"]) for row in rows if row["status"] == "skipped"} == {"broken": True, "state-bf16": True}
+    gate = json.loads((checkout / CAMPAIGN / "gate.manifest.json").read_text("utf8"))["gate"]
+    checks = {(one["config"], one["name"]): one["verdict"] for one in gate["checks"]}
+    assert checks["base-again", "lossless"] == checks["lookup-g4", "lossless"] == "pass"
+    assert {(one["config"], one["check"]) for one in gate["skipped"]} == {("broken", None), ("state-bf16", None), ("max_running_requests=8", "bit-equal")}
+
+
 def test_its_page_is_built_in_both_languages(checkout):
     run(checkout, "workflow.derive", "--campaign", CAMPAIGN, "--out", "workflow/build/llamacpp-page/llamacpp")
     run(checkout, "workflow.figures", "--values", "workflow/build/llamacpp-page/llamacpp/values.json", "--out", "workflow/build/llamacpp-page/llamacpp/figures")
     run(checkout, "workflow.page", "--build", "workflow/build/llamacpp-page", "--site", "site", "--campaign", "llamacpp")
     for page in ("index.html", "zh/index.html"):
         text = (checkout / "site" / page).read_text("utf8")
-        assert 'id="served"' in text and 'id="served-search"' in text
+        assert 'id="served"' in text and 'id="served-search"' in text and 'id="served-gate"' in text
         assert 'id="window"' not in text, "sections about other lanes are left out"
 
 

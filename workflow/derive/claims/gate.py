@@ -18,6 +18,8 @@ def non_inferior(read, task):
         f"gate.candidate.{task}.lower",
         *(f"gate.{role}.{task}.score" for role in SCORED),
     )
+    if read[f"gate.base.{task}.score"].value == 0:
+        read.unresolved("plain decoding answers no problem rightly, so none can be lost")
     difference = read[f"gate.candidate.{task}.difference"].to("")
     return difference + read[f"gate.margin.{task}"].to(""), read[f"gate.candidate.{task}.reach"].to("").value
 
