@@ -27,7 +27,7 @@ from tests.data.synthetic_gate import write_gate
 from tests.data.synthetic_instrument import write_instrument
 from tests.data.synthetic_stages import by_stage, ledger, search_stages
 from tests.data.synthetic_sweeps import MORE, more_sweeps
-from workflow.derive.facts.kernels import SHOWN, TARGETS
+from workflow.derive.shown import OPERATORS, TARGETS
 
 CONTENTS = ("arith", "code", "en", "zh")
 
@@ -483,7 +483,7 @@ class Campaign:
 
     def kernels(self) -> None:
         """Binaries of every operator that the report shows, and what the device tests select."""
-        for operator in SHOWN:
+        for operator in OPERATORS:
             rng = rng_of(self.plan.seed, "kernels", operator)
             sha = "".join(rng.choice(list("0123456789abcdef"), 16))
             for target in TARGETS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workflow.derive.fact import Claim, Fact
-from workflow.derive.facts.kernels import SHOWN, TARGETS
+from workflow.derive.shown import OPERATORS, TARGETS
 from workflow.derive.values import Values
 
 GAMMAS = range(1, 8)
@@ -275,7 +275,7 @@ def _kernels(facts: Facts) -> None:
     facts.put("kernels.kernels", 37, "count")
     facts.put("kernels.targets", len(TARGETS), "count")
     facts.put("kernels.dispatch", "tensor.is_cuda", "label")
-    for place, operator in enumerate(SHOWN):
+    for place, operator in enumerate(OPERATORS):
         for column, target in enumerate(TARGETS):
             row = f"kernels.{operator}.{target}"
             facts.put(f"{row}.registers", 18 + 40 * place + 7 * column, "count")

@@ -9,6 +9,7 @@ from workflow.derive.fact import Cell
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
+from workflow.derive.shown import OF_ROW
 
 MORE = re.compile(r"and (\d+) more")
 """Last line of a list of remarks that was too long to be kept whole."""
@@ -206,12 +207,6 @@ def scores(read):
 PLACES = tuple(range(1, 13))
 LONGEST = 28
 """Characters of a row's name on the plate."""
-OF_ROW = {
-    "output_throughput": ("output_throughput", "rate", "token/s"),
-    "ttft_ms": ("mean_ttft_ms", "duration", "ms"),
-    "tpot_ms": ("mean_tpot_ms", "duration", "ms/token"),
-    "accept_length": ("accept_length", "length", "token/round"),
-}
 
 
 def row_at(read, row: int) -> Rows:

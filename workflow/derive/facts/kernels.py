@@ -3,17 +3,8 @@
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
+from workflow.derive.shown import OPERATORS, TARGETS
 
-SHOWN = (
-    "kda_prefill",
-    "markov_sample",
-    "kda_verify",
-    "verify_attention",
-    "chain_accept",
-    "state_commit",
-)
-"""Operators of a prompt and of one sampled round, in the order in which they are called. What every kernel has is in kernels.csv."""
-TARGETS = ("sm_90", "sm_100", "gfx942", "gfx950")
 TESTS = {
     "version_cuda": "torch.version.cuda",
     "version_hip": "torch.version.hip",
@@ -110,13 +101,13 @@ def common(read, what):
     return found.pop()
 
 
-@fact("kernels.{operator}.{target}.registers", kind="count", status="computed", operator=SHOWN, target=TARGETS)
+@fact("kernels.{operator}.{target}.registers", kind="count", status="computed", operator=OPERATORS, target=TARGETS)
 def registers(read, operator, target):
     """registers a thread (NVIDIA) or vector registers a lane (AMD), the operator's kernel with the most"""
     return compiled(read, operator=operator, target=target).read("registers").max()
 
 
-@fact("kernels.{operator}.{target}.{what}", kind="count", status="computed", operator=SHOWN, target=TARGETS, what=("spills", "matrix_instructions"))
+@fact("kernels.{operator}.{target}.{what}", kind="count", status="computed", operator=OPERATORS, target=TARGETS, what=("spills", "matrix_instructions"))
 def of_operator(read, operator, target, what):
     """over the operator's kernels: spilled bytes (NVIDIA) or registers (AMD), instructions on matrix units"""
     return compiled(read, operator=operator, target=target).read(what).sum()

@@ -4,8 +4,8 @@ from workflow.derive.facts import measures
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
+from workflow.derive.shown import MODES
 
-MODES = ("eager", "graph", "fused")
 BASE = "eager"
 STAGE = "modes"
 WIDTHS = tuple(width for width in DECLARED["width"] if width > 1)

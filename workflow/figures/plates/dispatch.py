@@ -5,7 +5,7 @@ The test that chose this path stands above the columns: it is read from the regi
 
 from __future__ import annotations
 
-from workflow.derive.facts.kernels import SHOWN, TARGETS
+from workflow.derive.shown import OPERATORS, TARGETS
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
@@ -23,7 +23,7 @@ def _cell(operator: str, target: str, what: str = "registers") -> str:
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
-    rows = [operator for operator in SHOWN if any(value(values, _cell(operator, target)) for target in TARGETS)]
+    rows = [operator for operator in OPERATORS if any(value(values, _cell(operator, target)) for target in TARGETS)]
     if not rows or word(values, "kernels.dispatch") is None:
         return Missing((_cell("*", "*"), "kernels.dispatch"))
     size = layout.text
@@ -69,7 +69,7 @@ def _register(sheet: Sheet, values: Values, bar: Scale, x: float, y: float, widt
 def table(values: Values) -> Table:
     rows = [
         (lit(operator), *(key(values, _cell(operator, target)) for target in TARGETS))
-        for operator in SHOWN
+        for operator in OPERATORS
         if any(values.get(_cell(operator, target)) is not None for target in TARGETS)
     ]
     rows += [(name(what), *(key(values, _cell("all", target, what)) for target in TARGETS)) for what in OVER_ALL]

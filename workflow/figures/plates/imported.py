@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.imported import OF_ROW, PLACES
+from workflow.derive.shown import OF_ROW
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key
-from workflow.figures.read import value, word
+from workflow.figures.read import series, word
 from workflow.figures.sheet import Sheet, label, number
 from workflow.figures.style import AXIS, INK, INK2, RULE, Layout
 
@@ -15,8 +15,8 @@ BAR = 7
 
 def _shown(values: Values) -> list[tuple[int, float]]:
     """(place, output throughput) of the rows that have a name and a rate above zero."""
-    found = [(place, value(values, f"imported.r{place}.output_throughput")) for place in PLACES if word(values, f"imported.r{place}.name")]
-    return [(place, rate) for place, rate in found if rate is not None and rate > 0]
+    found = series(values, "imported.r#.output_throughput")
+    return [(mark.at, mark.value) for mark in found if mark.value > 0 and word(values, f"imported.r{mark.at}.name")]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:

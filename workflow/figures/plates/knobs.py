@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.knobs import TRIES
 from workflow.derive.values import Values
 from workflow.figures.effects import strip
 from workflow.figures.plate import Missing, Plate, Table, key
-from workflow.figures.read import value, word
+from workflow.figures.read import series, word
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import Layout
 
 
 def settings(values: Values) -> list[tuple[str, str]]:
     """(key of the setting's name, key of its ratio), the largest ratio first."""
-    tries = [(f"knobs.t{attempt}.label", f"knobs.t{attempt}.ratio") for attempt in TRIES]
-    known = [(text, fact) for text, fact in tries if word(values, text) and (value(values, fact) or 0.0) > 0]
-    return sorted(known, key=lambda one: -value(values, one[1]))
+    found = [(f"knobs.t{mark.at}.label", mark) for mark in series(values, "knobs.t#.ratio") if mark.value > 0]
+    return [(text, mark.key) for text, mark in sorted(found, key=lambda one: -one[1].value) if word(values, text)]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.modes import MODES
+from workflow.derive.shown import MODES
 from workflow.derive.values import Values
 from workflow.figures.plate import Cell, Missing, Plate, Table, key
 from workflow.figures.plate import label as name

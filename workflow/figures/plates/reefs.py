@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.reefs import PLACES
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key
-from workflow.figures.read import value, word
+from workflow.figures.read import series, word
 from workflow.figures.sheet import Sheet, label, number
 from workflow.figures.style import AXIS, DEN, INK, INK2, RULE, Layout
 
@@ -13,7 +12,7 @@ COLOR = {"blocking": DEN, "warning": INK, "note": INK2}
 
 
 def _shown(values: Values) -> list[int]:
-    return [place for place in PLACES if word(values, f"reefs.f{place}.name") and value(values, f"reefs.f{place}.rows") is not None]
+    return [mark.at for mark in series(values, "reefs.f#.rows") if word(values, f"reefs.f{mark.at}.name")]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
