@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Polygon, Rectangle
 from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
 
 from workflow.figures.read import Mark, interval, repeats
 from workflow.figures.scale import Scale, tick_text
@@ -61,9 +62,7 @@ class Sheet:
         self.layout, self.ink = layout, ink
         self.width, self.height = layout.width, height
         self.figure = Figure(figsize=(layout.width / 72, height / 72), dpi=72)
-        self.axes = self.figure.add_axes((0, 0, 1, 1))
-        self.axes.set(xlim=(0, layout.width), ylim=(height, 0))
-        self.axes.axis("off")
+        self._units = Affine2D().scale(1, -1).translate(0, height)  # at 72 dpi a pixel is a unit; matplotlib counts y upwards
         self.stops: list[Stop] = []
         self.frames: list[Frame] = []
         self._order = 0
@@ -81,7 +80,8 @@ class Sheet:
         artist.set_zorder(self._order)
         artist.set_gid(f"{self._group}/{role}")
         artist.set_clip_on(False)
-        self.axes.add_artist(artist)
+        artist.set_transform(self._units)
+        self.figure.add_artist(artist)  # no axes: they cost more than what is drawn
         return artist
 
     def line(self, points: Sequence[Point], color: Token = INK, width: float = 2.0, dash: Sequence[float] = ()) -> None:
