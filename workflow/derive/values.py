@@ -15,6 +15,7 @@ from workflow.derive.fact import Claim, Fact
 SCHEMA = 1
 """Version of the layout of values.json and claims.json."""
 DIGITS = re.compile(r"(\d+)")
+WILD = re.compile(r"[*?[]")
 
 
 class UnknownKey(KeyError):
@@ -78,7 +79,8 @@ class Values:
 
     def match(self, pattern: str) -> list[Fact]:
         """Facts that are not missing and whose key matches a shell pattern; numbers inside keys sort as numbers."""
-        return [self.facts[key] for key in self._sorted if fnmatchcase(key, pattern) and not self.facts[key].missing]
+        start = WILD.split(pattern, maxsplit=1)[0]  # tells most keys apart, and costs far less than a pattern
+        return [self.facts[key] for key in self._sorted if key.startswith(start) and fnmatchcase(key, pattern) and not self.facts[key].missing]
 
     @functools.cached_property
     def _sorted(self) -> list[str]:

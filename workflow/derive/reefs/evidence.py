@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,10 +67,13 @@ def rows_of(table: Table) -> Iterator[Row]:
     for name, rule in properties.items():
         types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
         parsers[name] = number if "number" in types or "integer" in types else str
-    for i, line in enumerate(table.lines):
-        row: Row = dict.fromkeys(properties)
-        row |= {name: parsers[name](cells[i]) if cells[i] else None for name, cells in table.columns.items() if name in parsers}
-        yield {**row, "file": table.file, "line": line}
+    blank: Row = dict.fromkeys(properties)
+    parsed: dict[str, list[object]] = {}
+    for name in parsers.keys() & table.columns.keys():
+        values = {text: parsers[name](text) for text in set(table.columns[name]) if text}  # equal texts are parsed once
+        parsed[name] = [values.get(text) for text in table.columns[name]]
+    for line, cells in zip(table.lines, zip(*parsed.values())):
+        yield {**blank, **dict(zip(parsed, cells)), "file": table.file, "line": line}
 
 
 def number(text: str) -> object:
@@ -78,7 +82,7 @@ def number(text: str) -> object:
         value = float(text)
     except ValueError:
         return text
-    return text if value != value or value in (float("inf"), float("-inf")) else value
+    return value if math.isfinite(value) else text
 
 
 def place(rows: Sequence[Row], shown: int = 4) -> str:
