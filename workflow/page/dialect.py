@@ -8,6 +8,7 @@ rendered, and every error names its line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -106,9 +107,15 @@ ENVIRONMENT = Environment(
 )
 
 
+SPECIAL = re.compile(r"\{[{%]|<!--#|\r")
+"""What Jinja would do anything about: openings, and line ends that it makes \\n."""
+
+
 @lru_cache(maxsize=4096)
 def parse(source: str, file: str, offset: int = 0) -> tuple[Node, ...]:
     """The tree of a source. `offset`: lines of the file above it. Raises PageError with file and line."""
+    if not SPECIAL.search(source):
+        return (Text(source),) if source else ()  # most strings are plain
     try:
         template = ENVIRONMENT.parse(source)
     except TemplateSyntaxError as error:
