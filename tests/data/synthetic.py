@@ -232,9 +232,7 @@ def simulate(physics: Physics, plan: Plan, cell: Cell) -> tuple[list[dict], list
         committed = emitted = 0
         finished = []
         for item, fixed in rows:
-            if fixed:
-                take = give = 1
-            elif cell.lane == "plain":
+            if fixed or cell.lane == "plain":
                 take = give = 1
             else:
                 luck = item["luck"][item["emitted"]]
@@ -320,7 +318,7 @@ class Campaign:
         e2e = [1000 * (r["end_s"] - r["queued_s"]) for r in requests]
         ttft = [1000 * (r["first_token_s"] - r["queued_s"]) for r in requests]
         tpot = [1000 * (r["end_s"] - r["first_token_s"]) / (r["osl"] - 1) for r in requests]
-        mean = lambda key: sum(s[key] for s in rounds) / len(rounds)  # noqa: E731
+        mean = lambda key: sum(s[key] for s in rounds) / len(rounds)
         accepted = "" if plain else sum(r["accepted"] for r in requests)
         n_rounds = "" if plain else sum(r["rounds"] for r in requests)
         point = {
@@ -401,7 +399,7 @@ class Campaign:
             "queue_max": 0,
             "retracted": 0,
             **dict.fromkeys(("mem_fraction_static", "device_memory_bytes", "available_mem_bytes", "activation_peak_bytes"), ""),
-            **{"max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0},
+            "max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0,
             **(timetable(cell.rate, requests) if cell.rate else {}),
             **more,
         }
