@@ -4,6 +4,7 @@ from pathlib import Path
 
 from snakemake.utils import min_version, validate
 
+from workflow.imports import code_of
 from workflow.page.listing import site_files
 from workflow.plan import STAGES, Plan, read_config, sources
 from workflow.recover import drop_stale_marks

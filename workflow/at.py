@@ -7,6 +7,7 @@ own and tells where by the path of the log; from there the same names hold, and 
 from __future__ import annotations
 
 import os
+import runpy
 import sys
 from pathlib import Path
 
@@ -34,6 +35,10 @@ def main(argv: list[str]) -> int:
     except (ValueError, OSError) as error:
         print(f"workflow.at: {error}", file=sys.stderr)
         return 2
+    if root == Path("."):  # nothing is staged: the program's files are those that this process has
+        sys.argv[1:] = command[1:]
+        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+        return 0
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", *command])
 

@@ -58,13 +58,22 @@ class Copy:
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": str(self.root)}
         command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
-        return subprocess.run(command, cwd=self.root, env=environment, capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, check=False, cwd=self.root, env=environment, capture_output=True, text=True, timeout=300)
 
     def scheduled(self, *arguments: str) -> set[str]:
-        """Rules that a dry run would execute; the target rule itself is left out."""
+        """Rules that a dry run would execute."""
         run = self.snakemake("-n", "site", *arguments)
         assert run.returncode == 0, run.stdout + run.stderr
-        return set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE)) - {"site"}
+        return set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
+
+    def inputs(self, *arguments: str) -> dict[str, set[str]]:
+        """Rule -> files that its jobs declare as input, were all of them to run."""
+        run = self.snakemake("-n", "site", "-F", *arguments)
+        assert run.returncode == 0, run.stdout + run.stderr
+        found: dict[str, set[str]] = {}
+        for rule, files in re.findall(r"^(?:local)?rule (\w+):\n {4}input: (.*)$", run.stdout + run.stderr, re.MULTILINE):
+            found.setdefault(rule, set()).update(files.split(", "))
+        return found
 
     def build(self, *arguments: str) -> str:
         run = self.snakemake("site", *arguments)

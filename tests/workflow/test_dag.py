@@ -15,7 +15,7 @@ from workflow.plan import CAMPAIGNS
 
 pytestmark = pytest.mark.slow
 MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "sweep_verify_cost", "gate", "kernels"}
-CHEAP = {"derive", "figures", "page"}
+CHEAP = {"derive", "figures", "site"}
 
 
 @contextlib.contextmanager
@@ -40,12 +40,12 @@ def test_a_second_run_does_nothing(built: Copy):
 @pytest.mark.parametrize(
     ("file", "more", "reruns"),
     [
-        ("templates/content/en/01-prologue.md", "\n", {"page"}),
-        ("templates/report.html.j2", "\n", {"page"}),
-        ("templates/strings.yaml", "\n", {"page"}),
-        ("templates/assets/page.css", "\n", {"page"}),
-        ("workflow/page/format.py", "\n", {"page"}),
-        ("workflow/figures/style.py", "\n", {"figures", "page"}),
+        ("templates/content/en/01-prologue.md", "\n", {"site"}),
+        ("templates/report.html.j2", "\n", {"site"}),
+        ("templates/strings.yaml", "\n", {"site"}),
+        ("templates/assets/page.css", "\n", {"site"}),
+        ("workflow/page/format.py", "\n", {"site"}),
+        ("workflow/figures/style.py", "\n", {"figures", "site"}),
         ("workflow/derive/decompose.py", "\n", CHEAP),
         ("workflow/yaml_file.py", "\n", CHEAP),
         ("workflow/derive/thresholds.yaml", "\n", CHEAP),
@@ -104,7 +104,7 @@ def test_a_missing_row_file_is_measured_again_and_nothing_else(built: Copy):
 
 def test_a_deleted_page_file_is_built_again_alone(built: Copy):
     (built.root / "site" / "index.html").unlink()
-    assert built.scheduled() == {"page"}
+    assert built.scheduled() == {"site"}
     built.build()
     assert (built.root / "site" / "index.html").exists()
 
@@ -200,5 +200,5 @@ def test_nothing_measures_under_a_transcribed_campaign(built: Copy):
     for forced in ((), ("-F",)):
         run = built.snakemake("-n", "site", *forced, *both)
         assert run.returncode == 0, run.stdout + run.stderr
-        assert "rule page:" in run.stdout and not any(f"rule {rule}:" in run.stdout for rule in MEASURING)
+        assert "rule site:" in run.stdout and not any(f"rule {rule}:" in run.stdout for rule in MEASURING)
         assert not any("output: workflow/campaigns/" in line for line in run.stdout.splitlines())

@@ -10,7 +10,7 @@ from tests.workflow.conftest import Copy, copy_repository
 
 pytestmark = pytest.mark.slow
 TWO, FOUR = ("--config", "parts=2"), ("--config", "parts=4")
-CHEAP = {"derive", "figures", "page"}
+CHEAP = {"derive", "figures", "site"}
 
 
 @pytest.fixture(scope="module")

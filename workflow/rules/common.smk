@@ -1,8 +1,5 @@
 # What the measuring rules share. These texts and `params` are what Snakemake compares: flags belong into workflow/measure.py, where an edit fires nothing.
 
-# Modules of the report side that belong to no package of it.
-SHARED = [f"workflow/{name}.py" for name in ("__init__", "at", "plan", "told", "yaml_file")]
-
 MEASURE = "{PYTHON:q} -m workflow.measure {rule} --campaign {wildcards.campaign} --preset {config[preset]} --log {log:q} {input:q}"
 MEASURE_PART = "{PYTHON:q} -m workflow.measure {rule} --campaign {wildcards.campaign} --preset {config[preset]} --log {log:q} --part {wildcards.part}/{wildcards.of}"
 

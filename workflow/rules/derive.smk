@@ -1,4 +1,5 @@
-# CSVs -> facts and claims. Cheap rules declare their Python files as inputs: a module that is edited re-renders the page.
+# CSVs -> facts and claims. Cheap rules declare the Python files that they load as inputs: a module that is edited re-renders the page.
+# No more than those: Snakemake takes the checksum of every input once for each output.
 
 
 # What the engine's code is today, as data: a live campaign whose rows came from other code says so on its page.
@@ -24,7 +25,8 @@ rule derive:
         proof=lambda wildcards: PLAN.proof(wildcards.campaign),
         definition="workflow/campaigns/{campaign}/campaign.yaml",
         engine=lambda wildcards: ["workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
-        code=sources("workflow/derive/**/*.py", "workflow/derive/*.yaml", "workflow/schemas/*.json", *SHARED),
+        code=code_of("workflow.at", "workflow.derive", "workflow.derive.facts.*", "workflow.derive.claims.*"),
+        tables=sources("workflow/derive/*.yaml", "workflow/schemas/*.json"),
     output:
         "workflow/build/{campaign}/values.json",
         "workflow/build/{campaign}/claims.json",

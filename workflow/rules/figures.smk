@@ -5,7 +5,7 @@ rule figures:
     localrule: True
     input:
         values="workflow/build/{campaign}/values.json",
-        code=sources("workflow/figures/**/*.py", "workflow/derive/**/*.py", *SHARED),
+        code=code_of("workflow.at", "workflow.figures", "workflow.figures.plates.*"),
     output:
         "workflow/build/{campaign}/figures/index.json",
     log:

@@ -1,6 +1,7 @@
 # The page: every output file is listed, so that a deleted one is built again and nothing that no build wrote in site/ is touched; marked
 # `update`, so that a build which finds a problem leaves the published page where it is.
-# `site` asks for the published rows as well, so that a missing one is measured again rather than overlooked.
+# `site` writes them itself: a rule that only asks for them is one job more, behind which Snakemake waits a second before it ends. Only where
+# published rows are missing such a rule asks for these as well, so that they are measured again rather than overlooked behind a finished page.
 
 # What `--config` changed counts, not what the file says.
 PAGE_FLAGS = [f"--campaign={name}" for name in PLAN.names] + [f"--lead={PLAN.lead}", f"--site-url={config.get('site_url', '')}"]
@@ -8,20 +9,26 @@ if PLAN.preset:
     PAGE_FLAGS.append(f"--preset={PLAN.preset}")
 
 
-rule site:
-    localrule: True
-    input:
-        [PLAN.kept(name) for name in PLAN.names],
-        site_files(PLAN),
+LACKING = [file for name in PLAN.live for file in PLAN.kept(name) if not Path(file).exists()]
+if LACKING:
+
+    rule site:
+        localrule: True
+        input:
+            LACKING,
+            site_files(PLAN),
 
 
-rule page:
+rule:
+    name:
+        "page" if LACKING else "site"
     localrule: True
     input:
         values=expand("workflow/build/{campaign}/{file}", campaign=PLAN.names, file=["values.json", "claims.json"]),
         figures=expand("workflow/build/{campaign}/figures/index.json", campaign=PLAN.names),
         measured=[PLAN.kept(name) for name in PLAN.names],
-        code=sources("workflow/page/**/*.py", "workflow/figures/**/*.py", "workflow/derive/**/*.py", "workflow/schemas/*.json", "templates/**/*", *SHARED),
+        code=code_of("workflow.at", "workflow.page"),
+        templates=sources("templates/**/*", *(f"workflow/schemas/{name}.schema.json" for name in ("claims", "config", "values"))),
         campaigns=[f"workflow/campaigns/{name}/campaign.yaml" for name in PLAN.names],
         config="workflow/config.yaml",
     params:
