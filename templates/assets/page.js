@@ -1,11 +1,12 @@
 /* All optional: the page reads the same without it. Only the chosen theme is stored. */
 (() => {
   const root = document.documentElement, THEME = "soundings-theme";
-  const stored = () => { try { return localStorage.getItem(THEME) } catch { return null } };
-  const store = (value) => { try { value ? localStorage.setItem(THEME, value) : localStorage.removeItem(THEME) } catch { /* a file: page may have no storage */ } };
-  const show = (theme) => theme ? root.dataset.theme = theme : delete root.dataset.theme;
+  const put = (store, name, value) => value ? store[name] = value : delete store[name];
+  let kept = {};
+  try { kept = localStorage ?? kept } catch { /* a file: page may have no storage */ }
   const all = (selector, node = document) => [...node.querySelectorAll(selector)];
-  show(stored());
+  const make = (name, text = "") => { const node = document.createElement(name); node.textContent = text; return node };
+  put(root.dataset, "theme", kept[THEME]);
   root.classList.add("js");
 
   addEventListener("DOMContentLoaded", () => {
@@ -14,12 +15,11 @@
   });
 
   function theme() {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
     document.getElementById("theme-switch").onclick = () => {
-      const now = root.dataset.theme || (dark.matches ? "dark" : "light");
-      const next = now === "dark" ? "light" : "dark";
-      const value = next === (dark.matches ? "dark" : "light") ? null : next;
-      show(value); store(value);
+      const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+      const next = (root.dataset.theme || system) === "dark" ? "light" : "dark", value = next === system ? null : next;
+      put(root.dataset, "theme", value);
+      put(kept, THEME, value);
     };
   }
 
@@ -58,7 +58,7 @@
   function sortable(table, body) {
     for (const head of all("thead th", table)) {
       if (!head.textContent) continue;
-      const at = head.cellIndex, button = document.createElement("button"), worth = (row) => {
+      const at = head.cellIndex, button = make("button"), worth = (row) => {
         const cell = row.cells[at], said = cell.dataset.value ?? cell.querySelector("data")?.value ?? cell.textContent, number = parseFloat(said.replace(/,/g, ""));
         return isNaN(number) ? said : number;
       };
@@ -78,7 +78,7 @@
   function readings() {
     for (const art of all(".plate-art:has([data-stops])")) {
       const figure = art.parentNode, table = figure.querySelector("table"), rows = [...table.tBodies[0].rows];
-      const slider = document.createElement("input"), said = document.createElement("output");
+      const slider = make("input"), said = make("output");
       const drawings = all("[data-stops]", art).map((svg) => [svg, svg.dataset.stops.split(" ").map((stop) => stop.split(":")), document.createElementNS(svg.namespaceURI, "path")]);
       const hide = () => { said.replaceChildren(); for (const [, , line] of drawings) line.remove() };
       const read = () => {
@@ -169,30 +169,24 @@
     let facts, runs, words, wanting;
     // a script, because a page opened as a file may read nothing else
     const ready = () => wanting ??= new Promise((done) => {
-      const script = document.createElement("script");
+      const script = make("script");
       script.src = source;
       script.onload = () => { ({ facts, runs, words } = window.soundings); done(true) };
       script.onerror = () => { wanting = null; done(false) };
       document.head.append(script);
     });
-    const card = document.createElement("div");
+    const card = make("div");
     let anchor = null, pinned = false, timer = 0;
     card.id = "card";
     card.popover = "manual";
     card.role = "dialog";
     document.body.append(card);
-    const make = (name, text, href) => {
-      const node = document.createElement(name);
-      node.textContent = text ?? "";
-      if (href) node.href = href;
-      return node;
-    };
     const code = (text) => make("code", text);
-    const link = (key) => { const node = make("a", "", index + "#" + key); node.append(code(key)); return node };
+    const link = (key, ...parts) => { const node = make("a"); node.href = index + "#" + key; node.append(...parts); return node };
 
     function fill(key, fact) {
-      const list = document.createElement("dl");
-      const row = (name, ...parts) => { if (!parts.some(Boolean)) return; const dd = make("dd"); dd.append(...parts.filter(Boolean)); list.append(make("dt", name), dd) };
+      const list = make("dl");
+      const row = (name, ...parts) => { if (!parts.some(Boolean)) return; const dd = make("dd"); dd.append(...parts); list.append(make("dt", name), dd) };
       const close = make("button", "×");
       close.ariaLabel = words.close;
       close.onclick = hide;
@@ -202,12 +196,11 @@
       if (fact.i) row(words.interval, code(fact.i.join(" … ")), fact.r ? " · " + fact.r : "");
       else if (fact.n) row(words.boots, code(fact.n));
       if (fact.f) row(words.formula, code(fact.f));
-      if (fact.p) row(words.inputs, ...fact.p.flatMap((parent) => [parent === "…" ? parent : link(parent), " "]));
+      if (fact.p) row(words.inputs, ...fact.p.flatMap((parent) => [parent === "…" ? parent : link(parent, code(parent)), " "]));
       for (const [file, lines, column, where] of fact.c ?? []) row(file, code(column), ` · ${words.rows} `, code(lines), where ? " · " : "", where ? code(where) : "");
       const run = runs[fact.c?.[0]?.[0]];
       if (run) { row(words.command, code(run.q)); row(words.commit, code(run.g)); row(words.machine, run.m); row("sha256", code(run.h.slice(0, 16))) }
-      const more = make("a", words.index, index + "#" + key);
-      card.replaceChildren(close, head, value, list, more);
+      card.replaceChildren(close, head, value, list, link(key, words.index));
     }
     function place() {
       const box = anchor.getBoundingClientRect(), size = card.getBoundingClientRect();

@@ -1,5 +1,6 @@
 """The whole site of a small campaign: files, languages, verdicts, absences, and that a build is a function of its inputs."""
 
+import gzip
 import json
 import re
 import shutil
@@ -230,8 +231,10 @@ def test_nothing_is_fetched_and_every_link_is_relative(workspace):
 
 
 def test_pages_are_within_their_budgets():
-    sizes = {name: len(served(ROOT / "templates/assets" / name)) for name in ASSETS}
+    assets = {name: served(ROOT / "templates/assets" / name) for name in ASSETS}
+    sizes, sent = ({name: len(text) for name, text in kind.items()} for kind in (assets, {name: gzip.compress(text, 9) for name, text in assets.items()}))
     assert sizes["page.js"] <= budgets.SCRIPT and sizes["page.css"] <= budgets.STYLE
+    assert sent["page.js"] <= budgets.SCRIPT_GZIPPED and sent["page.css"] <= budgets.STYLE_GZIPPED
     assert sizes["page.js"] + sizes["ledger.js"] <= budgets.SCRIPT + budgets.SEARCH, "the index of numbers has a search as well"
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 LANGUAGES = ("en", "zh")
 LANG = {"en": "en", "zh": "zh-Hans"}
-ASSETS = ("page.css", "page.js", "ledger.js")
+ASSETS = ("page.css", "page.js", "ledger.css", "ledger.js")
 IMPORTED = "imported"
 """Backend of a campaign, and in `only` and `except` of a section: any campaign whose rows come from result files of other tools."""
 SERVED = "served"
