@@ -1,4 +1,4 @@
-"""The prefix cache as a bet: throughput and time to first token without it and with it, on prompts that share nothing and on prompts that share a prefix."""
+"""The prefix cache as a bet: throughput and time to first token without it and with it, on unrelated prompts and on a shared prefix."""
 
 from __future__ import annotations
 

@@ -17,8 +17,9 @@ ROLES = ("candidate", "numeric")
 
 def known(values: Values) -> list[tuple[str, str]]:
     """(half of the gate, what is held against plain decoding) whose difference, bound and margin are known."""
-    return [(task, role) for task in TASKS for role in ROLES
-            if all(value(values, k) is not None for k in (f"gate.{role}.{task}.difference", f"gate.{role}.{task}.lower", f"gate.margin.{task}"))]  # fmt: skip
+    needed = ("gate.{role}.{task}.difference", "gate.{role}.{task}.lower", "gate.margin.{task}")
+    rows = [(task, role) for task in TASKS for role in ROLES]
+    return [(task, role) for task, role in rows if all(value(values, k.format(role=role, task=task)) is not None for k in needed)]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
@@ -64,4 +65,5 @@ def table(values: Values) -> Table:
     return Table(("part", "plain", "candidate", "difference", "lower", "numeric", "difference", "lower", "declared"), tuple(rows))
 
 
-PLATE = Plate("gate", "gate.non_inferior.sampled", draw, table, needs=("gate.candidate", "gate.problems.greedy", "gate.problems.sampled", "gate.repeats", "gate.margin.sampled"))
+PLATE = Plate("gate", "gate.non_inferior.sampled", draw, table,
+              needs=("gate.candidate", "gate.problems.greedy", "gate.problems.sampled", "gate.repeats", "gate.margin.sampled"))

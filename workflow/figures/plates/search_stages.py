@@ -30,7 +30,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     left, right = (24, 2) if layout.narrow else (176, 212)
     pitch, head = (layout.text + 27, 4) if layout.narrow else (30, layout.text + 12)
     sheet = Sheet(layout, head + pitch * len(shown) + layout.text * 2 + 26)
-    panel = Panel(sheet, left, head, layout.width - left - right, pitch * len(shown) + 4, from_zero([minutes for _, minutes in shown], 1.02), Scale(0, 1))
+    time = from_zero([minutes for _, minutes in shown], 1.02)
+    panel = Panel(sheet, left, head, layout.width - left - right, pitch * len(shown) + 4, time, Scale(0, 1))
     ends = {"boots": panel.right + 56, "cells": panel.right + 116, "minutes": panel.right + right - 2}
     rows = [panel.top + pitch * (place + 1) - BAR / 2 - 5 for place in range(len(shown))]
     spine = 8 if layout.narrow else left - 6
@@ -43,7 +44,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         sheet.rect(panel.left, y - BAR / 2, panel.width, BAR, RULE)
         sheet.rect(panel.left, y - BAR / 2, panel.x(minutes) - panel.left, BAR, INK)
         for column, x in {"minutes": panel.right}.items() if layout.narrow else ends.items():
-            sheet.text(x, y + (-0.95 if layout.narrow else 0.35) * layout.text, number(f"shape.{stage}.{column}"), "end", INK if column == "minutes" else INK2)
+            lift, color = (-0.95 if layout.narrow else 0.35) * layout.text, INK if column == "minutes" else INK2
+            sheet.text(x, y + lift, number(f"shape.{stage}.{column}"), "end", color)
     panel.frame(nice_ticks(panel.xscale))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("axis"), "end", INK2)
     return sheet
@@ -62,4 +64,5 @@ def table(values: Values) -> Table:
     return Table(("stage", "boots", "cells", "minutes"), tuple(rows))
 
 
-PLATE = Plate("search-stages", "search.boot_dominates", draw, table, needs=("search.minutes", "search.boot_share", "search.boot_s", "search.boots", "search.cells"))
+PLATE = Plate("search-stages", "search.boot_dominates", draw, table,
+              needs=("search.minutes", "search.boot_share", "search.boot_s", "search.boots", "search.cells"))

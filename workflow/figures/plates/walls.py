@@ -27,7 +27,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     pitch = layout.text + bar + 12 if layout.narrow else 29
     height = len(used) * (len(POOLS) * pitch + air)
     sheet = Sheet(layout, height + layout.text * 2 + 26)
-    panel = Panel(sheet, left, 4, layout.width - left - right, height - air + 6, Scale(0, max(FULL, *(share for shares in used.values() for share in shares))), Scale(0, 1))
+    full = Scale(0, max(FULL, *(share for shares in used.values() for share in shares)))
+    panel = Panel(sheet, left, 4, layout.width - left - right, height - air + 6, full, Scale(0, 1))
     for at, (lane, shares) in enumerate(used.items()):
         for place, (pool, share) in enumerate(zip(POOLS, shares)):
             y = panel.top + at * (len(POOLS) * pitch + air) + (place + 1) * pitch - bar / 2 - 3
