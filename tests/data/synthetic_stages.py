@@ -18,6 +18,7 @@ def search_stages(campaign: Campaign, load: dict) -> None:
     memory(campaign)
     cache(campaign, load)
     knobs(campaign, load)
+    request_caps(campaign, load)
 
 
 def cell(campaign: Campaign, stage: str, lane: str, gamma: int, boot: int, label: str, **load):
@@ -84,6 +85,16 @@ def knobs(campaign: Campaign, load: dict) -> None:
     for repeat in range(campaign.plan.repeats):
         for label, own in (("base", physics), ("chunked_prefill_size=64", physics), ("base", physics), ("mamba_ssm_dtype=bfloat16", quick), ("base", physics)):
             campaign.measure("search", cell(campaign, "knobs", "dspark", gamma, 3000 + repeat, label, **load), own)
+
+
+def request_caps(campaign: Campaign, load: dict) -> None:
+    """A low cap leaves room for tokens; its requests queue, as if their prompts took longer."""
+    physics, gamma = campaign.physics, campaign.plan.base_gamma
+    for repeat in range(campaign.plan.repeats):
+        for cap in (2, 4, 8):
+            own = replace(physics, prefill_ms=physics.prefill_ms * 16 / cap)
+            said = {"effective_max_running_requests": cap, "max_total_num_tokens": 17000 - 50 * cap}
+            campaign.measure("search", cell(campaign, "factorial", "dspark", gamma, 4000 + repeat, f"cap-{cap}/g{gamma}", **load), own, **said)
 
 
 def by_stage(points: list[dict], boot_s: float) -> dict[str, dict]:

@@ -32,6 +32,7 @@ def cook(folder):
     roomy = {"effective_max_running_requests": "160"}
     rewrite(folder, "search.csv", lambda rows: [row | roomy if (row["stage"], row["label"]) == ("cache", "radix-on") else row for row in rows])
     scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
+    scale(folder, "search.csv", "mean_ttft_ms", 9.0, stage="factorial", effective_max_running_requests="8")
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
@@ -334,6 +335,7 @@ EXPECTED = {
     "search.boot_dominates": ("dear_window", "batch", "rough"),
     "search.staged_cheaper": ("typical", "cheap_window", "few_repeats"),
     "search.winner_confirmed": ("dear_window", "cooked", "rough"),
+    "walls.cap_trades_tokens": ("typical", "cooked", "few_repeats"),
     "walls.opposite": ("cooked", "typical", "few_repeats"),
     **{f"window.spec_pays.{content}": SPEC_PAYS for content in (*CONTENTS, "all")},
     "window.accept_sublinear": ("typical", "upside_down", "few_repeats"),

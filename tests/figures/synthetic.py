@@ -18,7 +18,7 @@ CLAIMS = (
     "accept.flat_over_batch", "loss.step_dominates", "scale.knee", "dspark.serial_draft_cheap", "noise.small",
     "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
     "osl.tpot_flat", "positions.one_curve", "walls.opposite", "cache.wins_on_shared", "knobs.best_pays", "gate.non_inferior.sampled",
-    "search.boot_dominates",
+    "search.boot_dominates", "walls.cap_trades_tokens",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -361,6 +361,18 @@ def _walls(facts: Facts) -> None:
             facts.put(f"walls.{lane}.{what}", number, "percent", "percent")
         for what, number in (("tokens", 1_174_618), ("slots", 1104), ("cap", 570)):
             facts.put(f"walls.{lane}.{what}", number, "count")
+
+
+    facts.put("walls.cap.gamma", 3, "count")
+    facts.put("walls.cap.concurrency", 16, "count")
+    caps = (16, 24, 32, 48)
+    for place, cap in enumerate(caps, 1):
+        for name in (f"t{place}", *(["lowest"] if cap == caps[0] else ["highest"] if cap == caps[-1] else [])):
+            row = f"walls.cap.{name}"
+            facts.put(f"{row}.cap", cap, "count")
+            facts.put(f"{row}.tokens", 1_900_000 - 15_000 * cap, "count")
+            facts.put(f"{row}.ttft_ms", 36_000 / cap, "duration", "ms", 0.05)
+            facts.put(f"{row}.output_throughput", 300 + 6 * cap, "rate", "token/s", 0.03)
 
 
 def _cache(facts: Facts) -> None:
