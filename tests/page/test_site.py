@@ -13,8 +13,8 @@ from lxml import html
 from tests.page import budgets
 from tests.page.campaign import CLAIMS, Workspace, html_errors
 from workflow.derive.fact import VERDICTS
-from workflow.page.dialect import VERDICTS as VARIANTS
 from workflow.page.assets import served
+from workflow.page.dialect import VERDICTS as VARIANTS
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
 from workflow.page.routes import ASSETS, LANGUAGES
