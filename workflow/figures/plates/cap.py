@@ -16,7 +16,7 @@ PANELS = (("tokens", INK2), ("ttft_ms", DEN), ("output_throughput", INK))
 def curve(values: Values, part: str) -> list[Mark]:
     """One figure at every cap, the lowest cap first."""
     known = [(value(values, f"walls.cap.t{place}.cap"), f"walls.cap.t{place}.{part}") for place in CAPS]
-    return [Mark(round(cap), k, value(values, k), values.get(k)) for cap, k in known if cap is not None and cap > 0 and value(values, k) is not None]
+    return [Mark(round(cap), k, value(values, k), values.get(k)) for cap, k in known if cap is not None and cap >= 1 and value(values, k) is not None]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
