@@ -6,6 +6,7 @@ from workflow.derive.facts.lanes import levels
 from workflow.derive.facts.search import named
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing, Rows
+from workflow.derive.shown import CAPS
 
 BLOCKS = ("cap", "state_slots", "kv_pages", "prefill_budget", "new_token_reserve")
 
@@ -42,7 +43,6 @@ def queue(read, lane):
     return max(cells(read, lane).read("queue_max"))
 
 
-CAPS = tuple(range(1, 7))
 END = {"lowest": 0, "highest": -1}
 
 

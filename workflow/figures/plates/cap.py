@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.walls import CAPS
+from workflow.derive.shown import CAPS
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key
 from workflow.figures.read import Mark, value
