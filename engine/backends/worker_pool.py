@@ -59,8 +59,10 @@ class WorkerPool:
     def take(self) -> WorkerProcess:
         """One that has imported. Nothing may be measured during this call: it may have to start a group."""
         if not self.waiting:
-            group = [WorkerProcess(self.threads, cpu, self.command) for cpu in self.processors]
-            self.waiting += group
+            for cpu in self.processors:
+                # one by one, so that a start that fails leaves none behind
+                self.waiting.append(WorkerProcess(self.threads, cpu, self.command))
+            group = list(self.waiting)
             import_all(group)
             self.elsewhere_s += sum(process.cpu_s for process in group if process.cpu != self.cpu)
         return self.waiting.pop(0)

@@ -12,6 +12,7 @@ from engine.bench.estimate import CostModel
 from engine.bench.gate_plan import GREEDY, TEXT, Config, Question, share_of
 from engine.bench.gate_score import scored
 from engine.bench.journal import digest
+from engine.bench.rows import ended
 from engine.bench.session import Session
 from engine.bench.stages import Gate
 from engine.config import SamplingParams
@@ -104,6 +105,9 @@ class GateRunner:
             return []
         answer = engine.run(orders, self.stage.max_concurrency, PATIENCE_S)
         by_id = {record["request_id"]: record for record in answer["requests"]}
+        # a request that a server lost is no wrong answer
+        if lost := next((record["finish_reason"] for record in answer["requests"] if self.session.campaign.server is not None and not ended(record)), None):
+            raise EngineFailure("crash", f"{config.arm.label}: a question was not answered: {lost}")
         return [self.row(config, boot_id, *one, by_id[order["request_id"]]) for order, one in zip(orders, meant, strict=True)]
 
     def order(self, request_id: str, question: Question, seed: int) -> dict:

@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -23,6 +24,10 @@ MALLOC = {
     "MALLOC_MMAP_THRESHOLD_": "4294967296",
     "MALLOC_TRIM_THRESHOLD_": "8589934592",
 }
+
+
+PATIENCE = timedelta(hours=12)
+"""How long ranks wait at a barrier while one of them works alone."""
 
 
 def is_rank() -> bool:
@@ -52,8 +57,9 @@ def launch(arguments: list[str], ranks: int) -> int:
 def join() -> tuple[int, int]:
     """Pin this process, use one thread, join the group; (rank, ranks). A process that nobody launched is the only rank."""
     rank, ranks = int(os.environ.get(RANK, "0")), int(os.environ.get(RANKS, "1"))
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[rank % len(cores)]})
+    if is_rank():
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[rank % len(cores)]})
     torch.set_num_threads(1)
     if ranks > 1:
         dist.init_process_group(
@@ -61,6 +67,7 @@ def join() -> tuple[int, int]:
             init_method=f"tcp://127.0.0.1:{os.environ[PORT]}",
             rank=rank,
             world_size=ranks,
+            timeout=PATIENCE,
         )
     return rank, ranks
 

@@ -44,6 +44,8 @@ ROWS_PER_STEP = 4  # over all ranks
 CALIBRATION_ANCHORS = 64  # of one row, for the confidence head
 CONFIDENCE_ROWS = 240
 GAMMA = 7  # block width that the confidence head is fitted at
+SEED_STRIDE = 1 << 16
+"""Between the seeds of two runs: more than there are ranks."""
 SHARES = {"dspark": 0.56, "dflash": 0.27, "heads": 0.17}
 
 
@@ -138,7 +140,7 @@ class Phase:
 class Draws:
     """Rows in random order, own and document in turn, with a block width and anchors each."""
 
-    def __init__(self, cache: list[TappedRow], seed: int) -> None:
+    def __init__(self, cache: list[TappedRow], seed: tuple[int, ...]) -> None:
         self.cache = cache
         self.rng = np.random.default_rng(seed)
         self.halves = [[r for r in cache if r.own], [r for r in cache if not r.own]]
@@ -262,7 +264,7 @@ def train_confidence(
 def redraft(run: RedraftRun) -> None:
     """All phases; ``redraft.pt`` holds what is done, so that ``--resume`` goes on with the next phase."""
     rank, _ = place = ranks.join()
-    torch.manual_seed(run.seed + rank)
+    torch.manual_seed(run.seed)  # every rank begins with the same weights
     log = (run.work / "redraft.jsonl").open("a" if run.resume else "w") if rank == 0 else None
 
     def note(entry: dict) -> None:
@@ -279,7 +281,7 @@ def redraft(run: RedraftRun) -> None:
     done: dict = torch.load(checkpoint, weights_only=True) if run.resume and checkpoint.exists() else {}
     target = load_frozen_target(run.work)
     if run.generate > 0:
-        rows = Rows(run.work, seed=7100 + 2 * run.seed + rank, mix=SELF_MIX)
+        rows = Rows(run.work, seed=7100 + SEED_STRIDE * run.seed + rank, mix=SELF_MIX)
         made = served_rows(run.weights, rows, run.work / f"self_{2 + rank}.npz", run.generate, first_seed=run.seed << 24 | rank << 20)
         note({"event": "generated", "tokens_of_rank_0": made, "seconds": run.generate})
     ranks.wait()
@@ -290,12 +292,12 @@ def redraft(run: RedraftRun) -> None:
     earlier = Drafters(target)
     earlier.load_state_dict(torch.load(run.work / "drafters.pt", weights_only=True)["model"])
 
-    def backbone(name: str, model: DSpark | DFlash, peak: float, seed: int) -> None:
+    def backbone(name: str, model: DSpark | DFlash, peak: float, seed: tuple[int, int]) -> None:
         """Train one block drafter, from its stored weights if it has any, and store it."""
         known = done.get(f"{name}_log", {"anchors": 0})["anchors"]
         if name in done:
             model.load_state_dict(done[name])
-        draws = Draws(cache, seed + known + rank)
+        draws = Draws(cache, (*seed, known, rank))
         phase = Phase(name, model, SHARES[name] * run.budget, peak, note, known, place)
 
         def next_row() -> tuple[Tensor, int]:
@@ -310,15 +312,15 @@ def redraft(run: RedraftRun) -> None:
     if "dspark" not in done or "dspark" in run.again:
         for name in ("heads", "confidence"):  # they stand on this backbone
             done.pop(name, None)
-        backbone("dspark", dspark, 0.5, 8000 + run.seed)
+        backbone("dspark", dspark, 0.5, (8000, run.seed))
     dspark.load_state_dict(done["dspark"])
     dspark.requires_grad_(False)
     if "dflash" not in done or "dflash" in run.again:
-        backbone("dflash", started_dflash(dspark, target), 0.7, 8100 + run.seed)
+        backbone("dflash", started_dflash(dspark, target), 0.7, (8100, run.seed))
 
     if "heads" not in done:
         heads = markov_heads(dspark, dspark.norm.weight.shape[0])
-        draws = Draws(cache, 8200 + run.seed + rank)
+        draws = Draws(cache, (8200, run.seed, rank))
         phase = Phase("heads", heads, SHARES["heads"] * run.budget, 0.3, note, place=place)
 
         def heads_next() -> tuple[Tensor, int]:

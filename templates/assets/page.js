@@ -19,7 +19,7 @@
       const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
       const next = (root.dataset.theme || system) === "dark" ? "light" : "dark", value = next === system ? null : next;
       put(root.dataset, "theme", value);
-      put(kept, THEME, value);
+      try { put(kept, THEME, value); } catch { /* a page in a file may have no storage */ }
     };
   }
 

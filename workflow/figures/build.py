@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import hashlib
 import json
 import os
 import re
@@ -29,7 +30,10 @@ class TooLarge(ValueError):
 
 
 def build(values: Values, out: Path) -> dict[str, dict]:
-    """Write `ID.svg`, `ID.narrow.svg`, `share.png` and `index.json` into `out`, all or nothing. Returns the index."""
+    """Write `ID.svg`, `ID.narrow.svg`, `share.png` and `index.json` into `out`, all or nothing. Returns the index.
+
+    A record has the checksum of its drawings: the page's rule knows them by this file alone, and a build may end between the two.
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
@@ -66,7 +70,7 @@ def _one(plate: Plate, values: Values, folder: Path) -> dict:
     for name, svg in drawings.items():
         (folder / _file(plate.id, name)).write_text(svg, "utf8")
     return record | {"file": _file(plate.id, "wide"), "narrow": _file(plate.id, "narrow"), "keys": keys, "sources": sources,
-                     "rows": len(rows.rows), "table": rows.to_json(), "frames": frames}
+                     "sha256": hashlib.sha256("".join(drawings.values()).encode()).hexdigest(), "rows": len(rows.rows), "table": rows.to_json(), "frames": frames}
 
 
 def _stops(sheet: Sheet, table: Table) -> str:

@@ -6,7 +6,7 @@
 rule fingerprint:
     localrule: True
     input:
-        sources("engine/**/*.py", "kernels/**/*.py"),
+        sources("engine/**/*.py", "engine/**/*.cpp", "engine/**/*.h", "kernels/**/*.py"),
     output:
         "workflow/build/code.json",
     log:
