@@ -106,8 +106,9 @@ class GateRunner:
         answer = engine.run(orders, self.stage.max_concurrency, PATIENCE_S)
         by_id = {record["request_id"]: record for record in answer["requests"]}
         # a request that a server lost is no wrong answer
-        if lost := next((record["finish_reason"] for record in answer["requests"] if self.session.campaign.server is not None and not ended(record)), None):
-            raise EngineFailure("crash", f"{config.arm.label}: a question was not answered: {lost}")
+        lost = [record["finish_reason"] for record in answer["requests"] if not ended(record)] if self.session.campaign.server is not None else []
+        if lost:
+            raise EngineFailure("crash", f"{config.arm.label}: a question was not answered: {lost[0]}")
         return [self.row(config, boot_id, *one, by_id[order["request_id"]]) for order, one in zip(orders, meant, strict=True)]
 
     def order(self, request_id: str, question: Question, seed: int) -> dict:

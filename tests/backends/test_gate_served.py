@@ -8,14 +8,17 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
 
 from engine import csvio, gate
 from engine.backends import device_memory
+from engine.backends.base import EngineFailure
 from engine.backends.launch import free_port
 from engine.bench import command, gate_checks, gate_plan, gate_served
+from engine.bench.gate_run import GateRunner
 from engine.bench.stages import Gate
 from tests.measure.test_gate_parts import STAGE, rows_of
 from workflow.derive import load
@@ -164,3 +167,18 @@ def test_our_own_server_answers_as_the_engine_in_this_process_does(held) -> None
     verdicts = {(one["config"], one["name"]): one["verdict"] for one in about["gate"]["checks"]}
     assert verdicts["dspark-g3", "same text"] == verdicts["base-again", "same text"] == "pass"
     assert verdicts["state-bf16", "positive control"] == "skipped"
+
+
+@pytest.mark.parametrize("reason", ["error: HTTP 500", "aborted", "no usage", None])
+def test_a_question_that_the_server_lost_is_no_wrong_answer(reason: str | None) -> None:
+    """It ends the configuration: as a row with an empty answer it would lower a score, and the bar with it where it is the base's."""
+    question = SimpleNamespace(seeds=(1, 2))
+    session = SimpleNamespace(campaign=SimpleNamespace(server=object()))
+    runner = SimpleNamespace(order=lambda name, *_: {"request_id": name}, session=session, stage=SimpleNamespace(max_concurrency=2), row=lambda *_: {})
+    ends = {"r0": "stop", "r1": reason}
+    engine = SimpleNamespace(run=lambda orders, *_: {"requests": [{"request_id": one["request_id"], "finish_reason": ends[one["request_id"]]} for one in orders]})
+    config = SimpleNamespace(arm=SimpleNamespace(label="base"))
+    with pytest.raises(EngineFailure, match="base: a question was not answered"):
+        GateRunner.task(runner, engine, config, "boot", [question])
+    ends["r1"] = "length"
+    assert len(GateRunner.task(runner, engine, config, "boot", [question])) == 2

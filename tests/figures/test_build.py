@@ -51,6 +51,17 @@ def test_again_gives_the_same_bytes_and_drops_what_is_gone(tmp_path, file, few):
     assert [p for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
+def test_every_edit_of_a_drawing_shows_in_the_index(tmp_path, file, few, monkeypatch):
+    """The page's rule declares the index and no drawing: a build that ends between the two must not take the old page for a new one."""
+    out, render = tmp_path / "figures", building.render
+    assert main(["--values", str(file), "--out", str(out)]) == 0
+    before = json.loads((out / "index.json").read_text("utf8"))
+    monkeypatch.setattr(building, "render", lambda sheet, name, stops: render(sheet, name, stops).replace("</svg>", "<g/></svg>"))
+    assert main(["--values", str(file), "--out", str(out)]) == 0
+    after = json.loads((out / "index.json").read_text("utf8"))
+    assert all(before[name]["sha256"] != after[name]["sha256"] for name in before)
+
+
 @pytest.mark.parametrize("text", ["", "[]", '{"schema": 99, "campaign": "x", "facts": {}, "claims": {}, "runs": {}}'])
 def test_a_bad_values_file_is_one_line_and_exit_2(tmp_path, text, capsys):
     bad = tmp_path / "values.json"
