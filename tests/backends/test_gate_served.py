@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,10 +13,9 @@ import pytest
 import yaml
 
 from engine import csvio, gate
-from engine.backends import device_memory
 from engine.backends.base import EngineFailure
 from engine.backends.launch import free_port
-from engine.bench import command, gate_checks, gate_plan, gate_served
+from engine.bench import gate_checks, gate_plan, gate_served
 from engine.bench.gate_run import GateRunner
 from engine.bench.stages import Gate
 from tests.measure.test_gate_parts import STAGE, rows_of
@@ -30,16 +28,12 @@ TOKENIZER = {"tokenizer": "engine/weights/tokenizer.json", "bos_token_id": 1}
 
 
 @pytest.fixture
-def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def held(alone: Path):
     """Run the gate of a campaign; returns (exit code, rows, manifest, folder)."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(device_memory, "in_use", lambda: {"gpu0": 0})
-    monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
 
     def run(backend: str, server: dict, stage: dict, engine: dict | None = None, *more: str, name: str = "out") -> tuple[int, list[dict], dict, Path]:
         about = {"preset": "quick", "threads": 1, "seed": 5, **({"engine": engine} if engine else {}), **({"server": server} if server else {}), "stages": {"gate": stage}}
-        path, out = tmp_path / f"{name}.yaml", tmp_path / name
+        path, out = alone / f"{name}.yaml", alone / name
         path.write_text(yaml.safe_dump({"name": "foreign", "backend": backend, "measure": about}), "utf8")
         code = gate.main(["--campaign", str(path), "--out", str(out), "--quiet", *more])
         return code, csvio.read("gate", out / "gate.csv"), json.loads((out / "gate.manifest.json").read_text("utf8")), out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -12,9 +11,8 @@ import pytest
 import yaml
 
 from engine import csvio, gate, kernel_facts, search, sweep
-from engine.backends import device_memory
 from engine.bench import campaign as campaigns
-from engine.bench import command, plans
+from engine.bench import plans
 from engine.bench.journal import digest
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
@@ -38,12 +36,8 @@ WINDOW = {
 
 
 @pytest.fixture
-def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def measure(alone: Path, monkeypatch: pytest.MonkeyPatch):
     """Run sweep `window` of a campaign on the fake server; returns (exit code, points by label)."""
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setattr(device_memory, "in_use", lambda: {"gpu0": 0})
-    monkeypatch.setattr(command, "leave_cpu", lambda cpu: None)
     monkeypatch.setattr(plans, "framed", lambda blocks: blocks)
 
     def campaign(fault: str, stages: dict, preset: str) -> Path:
@@ -56,12 +50,12 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             "image_digest": "sha256:1",
         }
         about = {"preset": preset, "threads": 1, "seed": 5, "engine": {"radix_cache": False}, "server": section, "stages": stages}
-        path = tmp_path / "campaign.yaml"
+        path = alone / "campaign.yaml"
         path.write_text(yaml.safe_dump({"name": "foreign", "backend": "sglang", "measure": about}), "utf8")
         return path
 
     def run(fault: str = "none", stage: dict = WINDOW) -> tuple[int, dict[str, dict]]:
-        path, out = campaign(fault, {"window": stage}, "quick"), tmp_path / "out"
+        path, out = campaign(fault, {"window": stage}, "quick"), alone / "out"
         code = sweep.main(["--sweep", "window", "--campaign", str(path), "--out", str(out), "--quiet"])
         points = csvio.read("points", out / "sweep_window.csv") if (out / "sweep_window.csv").exists() else []
         return code, {row["label"]: row for row in points}

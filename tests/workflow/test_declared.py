@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.workflow.conftest import Copy
+from tests.workflow.loaded import reached
 from workflow import imports
 from workflow.imports import code_of
 from workflow.plan import ROOT
@@ -62,33 +62,14 @@ def test_a_program_reads_nothing_that_its_rule_does_not_declare(built: Copy, tmp
     assert sorted(name for name in read - declared if not OWN.match(name)) == []
 
 
-def imported(path: Path) -> set[str]:
-    """Modules, and names that may be modules, which a file imports anywhere; by Python's own parser."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text("utf8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
-
-
 def walked(programs: tuple[str, ...], root: Path) -> set[str]:
     """Files that programs reach through imports."""
-    left, seen = [], set()
+    left = []
     for program in programs:
         name = program.removesuffix(".*")
         left += [name, f"{name}.__main__"]
         left += [f"{name}.{path.stem}" for path in root.joinpath(*name.split(".")).glob("*.py") if program.endswith(".*")]
-    while left:
-        module = left.pop()
-        place = root.joinpath(*module.split("."))
-        path = next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
-        if module.split(".")[0] != "workflow" or path is None or path in seen:
-            continue
-        seen.add(path)
-        left += [*imported(path), module.rpartition(".")[0]]
-    return {path.relative_to(root).as_posix() for path in seen}
+    return reached(left, {"workflow"}, root)
 
 
 @pytest.mark.parametrize("rule", CODE)
