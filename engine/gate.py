@@ -152,13 +152,15 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         progress.estimate_s = sum(planned_s(gate_plan.share_of(config, stage, asked), stage.max_concurrency) for config in configs)
         for line in declaration(stage, winner):
             progress.say(line)
-        for config in configs:
-            runner.run(config, asked)
+        # the base comes first: without it nothing is asked of the others
+        runner.run(configs[0], asked)
         base = next((row for row in runner.rows if row["config"] == gate_plan.BASE), None)
         if base is None:
             raise ConfigError("the base configuration could not be run, so there is nothing to compare with; the log says why")
         if base.get("status") == csvio.SKIPPED:
             return without_base(run, args, base["note"])
+        for config in configs[1:]:
+            runner.run(config, asked)
         found = section(runner.rows, stage, winner, served=campaign.server is not None)
         files = run.publish(args.out, {"gate.csv": ("gate", runner.rows)}, {"gate.csv": {"gate": found}})
         for line in lines(found):

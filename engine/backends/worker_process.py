@@ -23,6 +23,11 @@ STOP_TIMEOUT_S = 5.0
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
+def environment(threads: int) -> dict[str, str]:
+    """That of a measuring process, with its thread count."""
+    return {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
+
+
 class Ended(EngineFailure):
     """The process is gone; the note says how."""
 
@@ -45,10 +50,9 @@ class WorkerProcess:
         self.failure: EngineFailure | None = None
         self.buffer = b""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 closed by stop()
-        environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
         words = [*command, *(["--cpu", str(cpu)] if cpu is not None else [])]
         self.started = time.perf_counter()
-        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment)
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment(threads))
         with contextlib.suppress(Ended):
             # whoever is dead this early is found to be so by ready()
             self.tell({"order": "ready"})

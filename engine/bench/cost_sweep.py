@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.backends.worker_process import THREAD_VARIABLES
+from engine.backends.worker_process import environment
 from engine.bench.journal import digest
 from engine.bench.session import Session
 from engine.bench.stages import VerifyCost
@@ -83,11 +82,10 @@ def measure(session: Session, stage: VerifyCost) -> list[Row]:
 def _run(session: Session, stage: VerifyCost) -> list[dict]:
     """The rows that one measuring process printed."""
     threads = session.campaign.threads
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     try:
         found = subprocess.run(
             [sys.executable, *command(stage, threads, session.cpu)],
-            env=environment,
+            env=environment(threads),
             check=False,
             capture_output=True,
             text=True,

@@ -82,32 +82,27 @@ def text_health(rows: Sequence[Row], config: str, stage: Gate) -> list[Check]:
 def lossless(rows: Sequence[Row], config: str, reference: str) -> Check:
     """Greedy outputs token by token, against a reference configuration; as text, and called so, where a server hands out no ids."""
     found = [select(rows, name, plan.GREEDY) for name in (reference, config)]
-    if not all(row["output_ids"] or not row["osl"] for part in found for row in part):
-        return same_text(found, config, reference)
-    left, right = (by_problem(part, "output_ids") for part in found)
+    column = output_column(found)
+    # different tokens may spell the same text, so the weaker check has a name of its own
+    name, unit, split, how = {
+        "output_ids": ("lossless", "token", str.split, f"equal {reference}'s token for token"),
+        "output": ("same text", "character", str, f"read as {reference}'s; the server hands out no token ids, so text was compared"),
+    }[column]
+    left, right = ({problem: [str(value or "") for value in values] for problem, values in by_problem(part, column).items()} for part in found)
     common = [problem for problem in right if problem in left]
     differing = [problem for problem in common if left[problem] != right[problem]]
-    places = [divergence(str(left[p][0] or "").split(), str(right[p][0] or "").split()) for p in differing]
+    places = [divergence(split(left[p][0]), split(right[p][0])) for p in differing]
     value = len(differing) / len(common) if common else None
-    words = f"{len(common) - len(differing)} of {len(common)} outputs equal {reference}'s token for token"
+    words = f"{len(common) - len(differing)} of {len(common)} outputs {how}"
     if places:
-        words += f"; first divergence at token {min(places)}"
+        words += f"; first divergence at {unit} {min(places)}"
     verdict = UNRESOLVED if not common else FAIL if differing else PASS
-    return Check(config, "lossless", verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
+    return Check(config, name, verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
 
 
-def same_text(found: Sequence[Sequence[Row]], config: str, reference: str) -> Check:
-    """Greedy outputs of a reference and of a configuration as text: different tokens may spell the same."""
-    left, right = (by_problem(part, "output") for part in found)
-    common = [problem for problem in right if problem in left]
-    differing = [problem for problem in common if (left[problem][0] or "") != (right[problem][0] or "")]
-    places = [divergence(left[p][0] or "", right[p][0] or "") for p in differing]
-    words = f"{len(common) - len(differing)} of {len(common)} outputs read as {reference}'s; the server hands out no token ids, so text was compared"
-    if places:
-        words += f"; first divergence at character {min(places)}"
-    verdict = UNRESOLVED if not common else FAIL if differing else PASS
-    value = len(differing) / len(common) if common else None
-    return Check(config, "same text", verdict, value, 0.0, words, {"compared": len(common), "equal": len(common) - len(differing)})
+def output_column(found: Sequence[Sequence[Row]]) -> str:
+    """Where outputs are compared: their token ids, or their text where a server has left an answer without ids."""
+    return "output_ids" if all(row["output_ids"] or not row["osl"] for part in found for row in part) else "output"
 
 
 def skipped(config: str, name: str, why: str) -> Check:
@@ -142,7 +137,7 @@ def bits(rows: Sequence[Row], config: str, reference: str, silent: bool, served:
 def variety(rows: Sequence[Row], config: str) -> Check:
     """Sampled text must be as various as the base's: a verifier that decides greedily gives the same text every time."""
     found = [select(rows, name, plan.TEXT) for name in (plan.BASE, config)]
-    column = "output_ids" if all(row["output_ids"] or not row["osl"] for part in found for row in part) else "output"
+    column = output_column(found)
     base, other = (by_problem(part, column) for part in found)
     common = [problem for problem in base if problem in other]
     if len(common) < 2:
