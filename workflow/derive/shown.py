@@ -10,8 +10,6 @@ OPERATORS = (
     "state_commit",
 )
 """Operators of a prompt and of one sampled round, in the order in which they are called. What every kernel has is in kernels.csv."""
-CAPS = tuple(range(1, 7))
-"""Places of the request caps that were tried, from the lowest up."""
 TARGETS = ("sm_90", "sm_100", "gfx942", "gfx950")
 OF_ROW = {
     "output_throughput": ("output_throughput", "rate", "token/s"),

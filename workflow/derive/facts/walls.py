@@ -6,7 +6,6 @@ from workflow.derive.facts.lanes import levels
 from workflow.derive.facts.search import named
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing, Rows
-from workflow.derive.shown import CAPS
 
 BLOCKS = ("cap", "state_slots", "kv_pages", "prefill_budget", "new_token_reserve")
 
@@ -43,6 +42,8 @@ def queue(read, lane):
     return max(cells(read, lane).read("queue_max"))
 
 
+CAPS = tuple(range(1, 7))
+"""Places of the request caps that were tried, from the lowest up."""
 END = {"lowest": 0, "highest": -1}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from workflow.derive.shown import CAPS
+from dataclasses import replace
+
 from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key
-from workflow.figures.read import Mark, value
+from workflow.figures.read import Mark, series, value
 from workflow.figures.scale import from_zero, log_over, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import DEN, INK, INK2, Layout, Token
@@ -15,8 +16,8 @@ PANELS = (("tokens", INK2), ("ttft_ms", DEN), ("output_throughput", INK))
 
 def curve(values: Values, part: str) -> list[Mark]:
     """One figure at every cap, the lowest cap first."""
-    known = [(value(values, f"walls.cap.t{place}.cap"), f"walls.cap.t{place}.{part}") for place in CAPS]
-    return [Mark(round(cap), k, value(values, k), values.get(k)) for cap, k in known if cap is not None and cap >= 1 and value(values, k) is not None]
+    known = [(value(values, f"walls.cap.t{mark.at}.cap"), mark) for mark in series(values, f"walls.cap.t#.{part}")]
+    return [replace(mark, at=round(cap)) for cap, mark in known if cap is not None and cap >= 1]
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
@@ -52,8 +53,9 @@ def _above(panel: Panel, mark: Mark) -> float:
 
 
 def table(values: Values) -> Table:
-    rows = [tuple(key(values, f"walls.cap.t{place}.{part}") for part in ("cap", *(part for part, _ in PANELS))) for place in CAPS]
-    return Table(("cap", *(part for part, _ in PANELS)), tuple(row for row in rows if row[0].kind == "key"))
+    columns = ("cap", *(part for part, _ in PANELS))
+    rows = [tuple(key(values, f"walls.cap.t{mark.at}.{part}") for part in columns) for mark in series(values, "walls.cap.t#.cap")]
+    return Table(columns, tuple(rows))
 
 
 PLATE = Plate("cap", "walls.cap_trades_tokens", draw, table, needs=("walls.cap.gamma", "walls.cap.concurrency"))
