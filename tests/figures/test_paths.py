@@ -31,10 +31,15 @@ strokes = st.lists(st.tuples(st.sampled_from((-3.5, 0, 1.5, 20, 310.4)), st.samp
 
 
 @given(st.lists(strokes, min_size=1, max_size=4), st.booleans())
-def test_a_path_said_shorter_goes_to_the_same_places(lines, closed):
+def test_a_path_said_shorter_goes_to_the_same_whole_units(lines, closed):
     long = " ".join(f"M {' L '.join(f'{x:g} {y:g}' for x, y in line)}" for line in lines) + (" z" if closed else "")
     short = path(long)
-    assert points(short) == points(long) and len(short) < len(long) and short.endswith("z") == closed
+    assert points(short) == [(letter, round(x), round(y)) for letter, x, y in points(long)]
+    assert len(short) < len(long) and short.endswith("z") == closed
+
+
+def test_a_mark_keeps_its_outline_wherever_it_is_put():
+    assert mark("M -4.5 0 L 4.5 0", 20.4, 8.6) == mark("M -4.5 0 L 4.5 0", 20, 9) == "M15.5 9h9"
 
 
 def outline(shape: str, size: float) -> str:

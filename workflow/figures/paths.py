@@ -25,10 +25,15 @@ def short(text: str) -> str:
     return _NUMBER.sub(lambda found: _tenth(float(found[0])), text)
 
 
+def whole(text: str) -> str:
+    """Positions to a unit: where something stands is told no finer than a pixel, its size and outline are."""
+    return _NUMBER.sub(lambda found: f"{round(float(found[0]))}", text)
+
+
 def path(data: str) -> str:
-    """The shortest way to say the same path: level and upright strokes by one coordinate, repeated letters left out, no spaces around letters."""
+    """The shortest way to say a path between whole units: level and upright strokes by one coordinate, repeated letters left out, no spaces around letters."""
     said, repeats, at = "", "", ()
-    for letter, numbers in re.findall(r"([MLCQz])([^MLCQz]*)", short(data)):
+    for letter, numbers in re.findall(r"([MLCQz])([^MLCQz]*)", whole(data)):
         points = numbers.split()
         to = points[-2:] or at
         if letter == "L" and to[1] == at[1]:
@@ -41,7 +46,8 @@ def path(data: str) -> str:
 
 
 def mark(shape: str, x: float, y: float) -> str:
-    """A mark's outline around the origin, as matplotlib writes it, moved to (x, y) and told in steps from there. Coordinates in SVG units."""
+    """A mark's outline around the origin, as matplotlib writes it, moved to (x, y) in whole SVG units and told in steps from there."""
+    x, y = round(x), round(y)
     steps = re.findall(r"([MLCz])([^MLCz]*)", shape)
     numbers = [[float(number) for number in points.split()] for _, points in steps]
     if CIRCLE == [letter for letter, _ in steps]:

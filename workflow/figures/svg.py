@@ -12,7 +12,7 @@ from itertools import groupby
 import matplotlib
 from lxml import etree
 
-from workflow.figures.paths import PATH, mark, merge, path, short, steps
+from workflow.figures.paths import PATH, mark, merge, path, short, steps, whole
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import SVG, TOKENS
 
@@ -109,9 +109,9 @@ def _plain_attributes(node, size: float) -> None:
         node.set(name, _COLOURS.get(value, short(value)))
     if re.match(r"rotate\(-?0 ", node.get("transform", "")):
         del node.attrib["transform"]
-    for name in () if node.tag == f"{{{SVG}}}use" else ("x", "y", "d", "transform"):
+    for name, told in () if node.tag == f"{{{SVG}}}use" else (("x", whole), ("y", whole), ("d", path), ("transform", short)):
         if node.get(name):
-            node.set(name, path(node.get(name)) if name == "d" else short(node.get(name)))
+            node.set(name, told(node.get(name)))
 
 
 def _group(root, prefix: str) -> None:
