@@ -14,6 +14,7 @@ from markupsafe import Markup
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
 from workflow.page import beside, directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity, unmeasured
+from workflow.page.apart import apart, compared
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -212,7 +213,7 @@ class Builder:
             self.problems += beside.check_plates(strings)
 
     def widen(self) -> None:
-        """Digits that the declared equations need, the same on the whole page."""
+        """Digits that comparisons and the declared equations need, the same on the whole page."""
         equations = [equation for text in MASTHEAD if self._present(equation := Equation.parse(text)) and holds(equation, self.lookup.fact)]
         for section in self.sources.content.sections["en"]:
             for equation in section.equations:
@@ -221,7 +222,7 @@ class Builder:
                 elif self._present(equation):
                     equations.append(equation)
         try:
-            formatter = widen(self.contexts["en"].formatter, equations, self.lookup.fact)
+            formatter = widen(apart(self.contexts["en"].formatter, compared(self.campaign.values)), equations, self.lookup.fact)
         except ClosesError as error:
             self.problems.append(Problem("templates/content", 0, "closes", str(error)))
             return
