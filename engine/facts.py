@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def row_invariance(engine: Engine) -> dict:
-    """Outcome of the linears' self-test at boot: is a row's result independent of the rows beside it.
+    """Outcome of the linears' self-test, of this boot or one whose stamp it trusts: is a row's result independent of the rows beside it.
 
     `native` means the library's kernel passed for every row count that is run; anything else names the
     fallback that was taken instead.

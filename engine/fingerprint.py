@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from engine.arguments import Parser
-from engine.environment import cache_folder
+from kernels.environment import cache_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 

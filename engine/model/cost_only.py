@@ -8,8 +8,8 @@ import tempfile
 from pathlib import Path
 
 from engine.config import MODELS, WEIGHTS, ConfigError, EngineConfig, ModelConfig
-from engine.environment import cache_folder
 from engine.model.random_weights import write_random_weights
+from kernels.environment import cache_folder
 
 SEED = 1
 VERSION = 2

@@ -2,8 +2,8 @@
 
 A row's bits must not change with the number of rows beside it, or a verify window of W positions would
 disagree with W decode steps. Libraries do not promise that, they choose a kernel by shape and by
-instruction set; so each weight shape is tried on this host, once a process, and the fastest mode that
-holds is taken.
+instruction set; so each weight shape is tried on this host (again when library, processor or code have
+changed, see `stamp`), and the fastest mode that holds is taken.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cache
 
 import torch
 
+from kernels.linear import stamp
 from kernels.linear.reference import CONTRACT, check_input
 
 ROW_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 96, 128)
@@ -155,16 +156,37 @@ class PackedLinear:
 _RUNNABLE = frozenset(ROW_COUNTS)
 
 
+def prepare(weight: torch.Tensor, mode: str, large: tuple[int, ...]) -> None:
+    """Call every row count once: a library makes its kernel at the first call of a shape, and that may not fall into a timed step."""
+    project = _BUILDERS[mode](weight)
+    for count in (*ROW_COUNTS, *large):
+        project(weight.new_zeros(count, weight.shape[1]))
+
+
+def finding(kept: object) -> tuple[str, tuple[int, ...]] | None:
+    """Mode and large row counts out of a stamp; None where it holds anything else."""
+    match kept:
+        case {"mode": str(mode), "large": list(large)} if mode in MODES and all(count in LARGE_ROW_COUNTS for count in large):
+            return mode, tuple(large)
+    return None
+
+
 @cache
 def mode_for(out_features: int, in_features: int, dtype: torch.dtype, threads: int) -> tuple[str, tuple[int, ...]]:
-    """The mode of a weight shape under this thread count and its large row counts, tested once a process."""
+    """The mode of a weight shape under this thread count and its large row counts, tested where no stamp has them."""
+    shape = {"shape": [out_features, in_features], "dtype": str(dtype), "threads": threads}
+    if (known := finding(stamp.kept(shape))) is not None:
+        prepare(torch.zeros(out_features, in_features, dtype=dtype), *known)
+        return known
     generator = torch.Generator().manual_seed(21)
     weight = torch.randn(out_features, in_features, generator=generator).to(dtype)
     mode = linear_self_test(weight)["mode"]
-    return mode, large_counts(weight, mode)
+    large = large_counts(weight, mode)
+    stamp.keep(shape, {"mode": mode, "large": list(large)})
+    return mode, large
 
 
 def linear(weight: torch.Tensor) -> PackedLinear:
-    """Same semantics as the reference, with the mode chosen by `linear_self_test` once a shape and thread count."""
+    """Same semantics as the reference, with the mode that `linear_self_test` chose for this shape and thread count."""
     CONTRACT.check(weight=weight)
     return PackedLinear(weight, *mode_for(*weight.shape, weight.dtype, torch.get_num_threads()))

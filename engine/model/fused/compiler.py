@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.config import ConfigError
-from engine.environment import cache_folder
 from engine.machine import CPUINFO
+from kernels.environment import cache_folder
 
 SOURCES = Path(__file__).resolve().parent / "src"
 COMPILERS = ("g++", "c++", "clang++")
