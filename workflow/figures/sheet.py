@@ -172,6 +172,11 @@ class Panel:
             for value in xticks:
                 self.sheet.axis_text(self.x(value), self.bottom + size + 6, tick_text(value))
 
+    def bar(self, value: float, y: float, height: float, color: Token = INK) -> None:
+        """A bar from the panel's left end to a value, around y, on the pale ground of the whole scale."""
+        self.sheet.rect(self.left, y - height / 2, self.width, height, RULE)
+        self.sheet.rect(self.left, y - height / 2, max(self.x(value) - self.left, 0.0), height, color)
+
     def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = DOT, width: float = 2.2, size: float = 8.0) -> None:
         """A series in data coordinates: line with the cue's dash, marks on it."""
         self.curves([(points, cue)], color, width, size)

@@ -9,7 +9,7 @@ from workflow.figures.plate import label as name
 from workflow.figures.read import value
 from workflow.figures.scale import Scale, from_zero, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, label, number
-from workflow.figures.style import INK, INK2, RULE, Layout
+from workflow.figures.style import INK, INK2, Layout
 
 STAGES = ("aa", "memory", "cache", "knobs", "window", "confirm")
 """In the order in which one makes the next worth its time."""
@@ -41,8 +41,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
         sheet.text(x, layout.text, label(column), "end", INK2)
     for (stage, minutes), y in zip(shown, rows):
         _label(panel, y, stage)
-        sheet.rect(panel.left, y - BAR / 2, panel.width, BAR, RULE)
-        sheet.rect(panel.left, y - BAR / 2, panel.x(minutes) - panel.left, BAR, INK)
+        panel.bar(minutes, y, BAR)
         for column, x in {"minutes": panel.right}.items() if layout.narrow else ends.items():
             lift, color = (-0.95 if layout.narrow else 0.35) * layout.text, INK if column == "minutes" else INK2
             sheet.text(x, y + lift, number(f"shape.{stage}.{column}"), "end", color)

@@ -9,7 +9,7 @@ from workflow.figures.plate import label as name
 from workflow.figures.read import value
 from workflow.figures.scale import Scale
 from workflow.figures.sheet import Panel, Sheet, label, number
-from workflow.figures.style import AXIS, INK, INK2, RULE, Layout
+from workflow.figures.style import AXIS, INK, INK2, Layout
 
 LANES = ("plain", "dspark")
 POOLS = ("kv", "state")
@@ -41,8 +41,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 def _bar(panel: Panel, lane: str, pool: str, share: float, y: float, bar: float, fuller: bool) -> None:
     sheet, size = panel.sheet, panel.sheet.layout.text
     row_label(panel, y, f"{lane}_{pool}", bold=fuller)
-    sheet.rect(panel.left, y - bar / 2, panel.width, bar, RULE)
-    sheet.rect(panel.left, y - bar / 2, max(panel.x(share) - panel.left, 0.0), bar, INK if fuller else AXIS)
+    panel.bar(share, y, bar, INK if fuller else AXIS)
     slot = number(f"walls.{lane}.{pool}")
     if sheet.layout.narrow:
         sheet.text(panel.right, y - size * 0.95, slot, "end", bold=fuller)
