@@ -24,6 +24,13 @@ STILLS = "() => [...document.querySelectorAll('.frames svg')].map((still) => sti
 COLUMN = """([plate, column]) => [...document.querySelectorAll(`#${plate} .plate-data tbody tr`)].map((row) =>
   row.cells[column].dataset.value ?? row.cells[column].textContent)"""
 
+OPACITIES = """(svg) => [...svg.querySelectorAll("path, text")].map((node) => [node.dataset.series ?? "", +getComputedStyle(node).opacity])"""
+ON_A_LINE = """(svg) => {
+  const line = svg.querySelector("path[data-series]:not([fill])"), spot = line.getPointAtLength(line.getTotalLength() * .45);
+  const { x, y } = new DOMPoint(spot.x, spot.y).matrixTransform(line.getScreenCTM());
+  return [line.dataset.series, x, y];
+}"""
+
 
 def page_with_motion(browser, site, path, **context):
     page = opened(browser, site / path, **context)
@@ -145,4 +152,34 @@ def test_tables_are_sorted_by_key(browser, site, path):
         assert known == sorted(known, reverse=turned)
     page.locator("#plate-window .plate-data thead th").first.locator("button").click()
     assert head.get_attribute("aria-sort") is None and page.locator("#plate-window [aria-sort]").count() == 1
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_pointing_at_a_series_dims_the_others_and_nothing_else(browser, site, width):
+    page = opened(browser, site / "index.html", width=width)
+    tried = set()
+    for drawing in page.locator(".plate-art > svg:has([data-series])").all():
+        if not drawing.is_visible():
+            continue
+        names = drawing.evaluate("(svg) => [...new Set([...svg.querySelectorAll('text[data-series]')].map((node) => node.dataset.series))]")
+        for name in names if len(names) > 1 else ():
+            drawing.locator(f"text[data-series={name}]").first.hover()
+            seen = drawing.evaluate(OPACITIES)
+            assert {opacity for series, opacity in seen if series in (name, "")} == {1}, "what is pointed at, axes and frames stay"
+            assert {opacity for series, opacity in seen if series not in (name, "")} == {0.2}
+            tried.add((drawing.get_attribute("data-plate"), name))
+        page.mouse.move(2, 2)
+        assert {opacity for _, opacity in drawing.evaluate(OPACITIES)} == {1}
+    assert {"window", "scaling", "lanes", "verify-cost", "positions", "modes", "division"} <= {plate for plate, _ in tried}
+    page.context.close()
+
+
+def test_a_line_can_be_pointed_at_like_its_name(browser, site):
+    page = opened(browser, site / "index.html")
+    drawing = page.locator("#plate-verify-cost .plate-wide")
+    drawing.scroll_into_view_if_needed()
+    series, x, y = drawing.evaluate(ON_A_LINE)
+    page.mouse.move(x, y)
+    assert {name for name, opacity in drawing.evaluate(OPACITIES) if opacity == 1} - {""} == {series}
     page.context.close()

@@ -7,7 +7,7 @@ import re
 from workflow.figures.style import SVG
 
 PATH = f"{{{SVG}}}path"
-LOOK = ("fill", "stroke", "stroke-width", "stroke-dasharray", "transform")
+LOOK = ("fill", "stroke", "stroke-width", "stroke-dasharray", "transform", "data-series")
 CIRCLE = [*"MCCCCCCCCz"]
 """How matplotlib writes a round mark: eight curves from its lowest point."""
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")

@@ -6,7 +6,7 @@ artist's gid and become `<g id>` and `data-lit` when the file is finished (svg.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +21,10 @@ from workflow.figures.scale import Scale, tick_text
 from workflow.figures.style import AXIS, DOT, INK, INK2, PAPER, RULE, Cue, Layout, Token
 
 Point = tuple[float, float]
+SERIES = "abcdef"
+"""Names of the series of one sheet; page.css knows each of them."""
+BELONGS = "~"
+"""Marks the series among the roles of an artist."""
 
 
 def number(key: str) -> str:
@@ -66,7 +70,9 @@ class Sheet:
         self.stops: list[Stop] = []
         self.frames: list[Frame] = []
         self._order = 0
-        self._group = ""
+        self._group = self._series = ""
+        self._letters: dict[str, str] = {}
+        """Series -> `data-series` of its elements."""
 
     @contextmanager
     def group(self, name: str) -> Iterator[None]:
@@ -75,10 +81,17 @@ class Sheet:
         yield
         self._group = outer
 
+    @contextmanager
+    def series(self, name: str) -> Iterator[None]:
+        """Everything drawn inside belongs to one series, here and in other panels: where one is pointed at, the page dims the others. Empty: what it did before."""
+        outer, self._series = self._series, self._letters.setdefault(name, SERIES[len(self._letters) % len(SERIES)]) if name else self._series
+        yield
+        self._series = outer
+
     def _add(self, artist, role: str = ""):
         self._order += 1
         artist.set_zorder(self._order)
-        artist.set_gid(f"{self._group}/{role}")
+        artist.set_gid(f"{self._group}/{role}" + (f",{BELONGS}{self._series}" if self._series else ""))
         artist.set_clip_on(False)
         artist.set_transform(self._units)
         self.figure.add_artist(artist)  # no axes: they cost more than what is drawn
@@ -179,16 +192,18 @@ class Panel:
 
     def curve(self, points: Sequence[Point], color: Token = INK, cue: Cue = DOT, width: float = 2.2, size: float = 8.0) -> None:
         """A series in data coordinates: line with the cue's dash, marks on it."""
-        self.curves([(points, cue)], color, width, size)
+        self.curves({"": (points, cue)}, color, width, size)
 
-    def curves(self, curves: Sequence[tuple[Sequence[Point], Cue]], color: Token = INK, width: float = 2.2, size: float = 8.0) -> None:
-        """Several series of one colour: the lines first, so that none runs through the marks of another."""
-        drawn = [([self.at(p) for p in points], cue) for points, cue in curves]
-        for points, cue in drawn:
+    def curves(self, curves: Mapping[str, tuple[Sequence[Point], Cue]], color: Token = INK, width: float = 2.2, size: float = 8.0) -> None:
+        """Several series of one colour, by name: the lines first, so that none runs through the marks of another."""
+        drawn = [(name, [self.at(p) for p in points], cue) for name, (points, cue) in curves.items()]
+        for name, points, cue in drawn:
             if len(points) > 1:
-                self.sheet.line(points, color, width, cue.dash)
-        for points, cue in drawn:
-            self.sheet.marks(points, cue.marker, color, size, cue.filled)
+                with self.sheet.series(name):
+                    self.sheet.line(points, color, width, cue.dash)
+        for name, points, cue in drawn:
+            with self.sheet.series(name):
+                self.sheet.marks(points, cue.marker, color, size, cue.filled)
 
     def broken(self) -> None:
         """The mark that says: this axis does not start at zero."""

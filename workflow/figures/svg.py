@@ -13,7 +13,7 @@ import matplotlib
 from lxml import etree
 
 from workflow.figures.paths import PATH, mark, merge, path, short, steps, whole
-from workflow.figures.sheet import Sheet
+from workflow.figures.sheet import BELONGS, Sheet
 from workflow.figures.style import SVG, TOKENS
 
 XLINK = "{http://www.w3.org/1999/xlink}href"
@@ -159,6 +159,8 @@ def _look(node) -> tuple | None:
 
 
 def _apply(node, roles: list[str]) -> None:
+    if roles[-1].startswith(BELONGS):
+        node.set("data-series", roles[-1].removeprefix(BELONGS))
     if "axis" in roles:
         node.set("data-lit", "axis")
     if "mono" in roles:

@@ -47,15 +47,17 @@ def _panel(panel: Panel, found: dict[str, list[Mark]], color: Token) -> None:
     panel.frame([], nice_ticks(panel.yscale, 3))
     for at, side in enumerate(SIDES):
         sheet.text(panel.x(at), panel.bottom + size + 6, label(side), "middle", INK2)
-    for marks in found.values():
-        panel.evidence(marks, color)
-    panel.curves([([(m.at, m.value) for m in marks], TRAFFIC[traffic]) for traffic, marks in found.items()], color)
+    for traffic, marks in found.items():
+        with sheet.series(traffic):
+            panel.evidence(marks, color)
+    panel.curves({traffic: ([(m.at, m.value) for m in marks], TRAFFIC[traffic]) for traffic, marks in found.items()}, color)
     # a name and the figure with the cache take two lines at the end of each curve
     line = size + 3
     heights = spread([panel.y(marks[-1].value) for marks in found.values()], 2 * line + 6, panel.top + line / 2, panel.bottom - line / 2)
     for (traffic, marks), middle in zip(found.items(), heights):
-        sheet.text(panel.right + 4, middle - 2, label(traffic), color=INK2)
-        sheet.text(panel.right + 4, middle - 2 + line, number(marks[-1].key), color=color, bold=True)
+        with sheet.series(traffic):
+            sheet.text(panel.right + 4, middle - 2, label(traffic), color=INK2)
+            sheet.text(panel.right + 4, middle - 2 + line, number(marks[-1].key), color=color, bold=True)
 
 
 def table(values: Values) -> Table:

@@ -48,10 +48,13 @@ def _panel(panel: Panel, values: Values, content: str, measured: list, predicted
     sheet, size = panel.sheet, panel.sheet.layout.text
     sheet.text(panel.left, panel.top - size - 10, label(content), bold=True)
     if len(predicted) > 1:
-        sheet.line([panel.at((m.at, m.value)) for m in predicted], INK2, 1.4, PREDICTED.dash)
-    panel.evidence(measured)
-    panel.curve([(m.at, m.value) for m in measured], INK, MEASURED, 2.0, 6.5)
-    sheet.marks([panel.at((m.at, m.value)) for m in predicted], PREDICTED.marker, INK2, 11, filled=None)
+        with sheet.series("predicted"):
+            sheet.line([panel.at((m.at, m.value)) for m in predicted], INK2, 1.4, PREDICTED.dash)
+    with sheet.series("measured"):
+        panel.evidence(measured)
+        panel.curve([(m.at, m.value) for m in measured], INK, MEASURED, 2.0, 6.5)
+    with sheet.series("predicted"):
+        sheet.marks([panel.at((m.at, m.value)) for m in predicted], PREDICTED.marker, INK2, 11, filled=None)
     best = value(values, f"window.{content}.best_gamma")
     for mark in measured:
         if mark.at == best and value(values, f"window.{content}.best_speedup") is not None:
@@ -65,9 +68,10 @@ def _legend(sheet: Sheet) -> None:
     step = size + 8
     spots = [(8, size), (8, size + step)] if sheet.layout.narrow else [(8, size), (250, size)]
     for (x, y), text, cue, color in zip(spots, ("measured", "predicted"), (MEASURED, PREDICTED), (INK, INK2)):
-        sheet.line([(x - 8, y - 5), (x + 18, y - 5)], color, 1.8, cue.dash)
-        sheet.marks([(x + 5, y - 5)], cue.marker, color, 7 if cue.filled else 10, True if cue.filled else None)
-        sheet.text(x + 26, y, label(text), color=color)
+        with sheet.series(text):
+            sheet.line([(x - 8, y - 5), (x + 18, y - 5)], color, 1.8, cue.dash)
+            sheet.marks([(x + 5, y - 5)], cue.marker, color, 7 if cue.filled else 10, True if cue.filled else None)
+            sheet.text(x + 26, y, label(text), color=color)
 
 
 def table(values: Values) -> Table:

@@ -68,12 +68,13 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     for tick in round_log_ticks(up):
         sheet.axis_text(panel.left - 7, panel.y(tick) + layout.text * 0.35, f"{tick:g}", "end")
     for path in known:
-        with sheet.group(f"path-{path.name}"):
+        with sheet.group(f"path-{path.name}"), sheet.series(path.name):
             panel.curve(placed[path.name], INK, path.cue, 1.8, 7)
     loaded = [path.name for path in known if path.axis == "concurrency"]
     ahead = max(loaded, key=lambda name: placed[name][-1][1] / placed[name][-1][0], default="")
     for path in known:
-        _name(panel, path, placed[path.name], path.name == ahead)
+        with sheet.series(path.name):
+            _name(panel, path, placed[path.name], path.name == ahead)
     best(panel, values)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("step"), "end", DEN, bold=True)
     return sheet

@@ -44,11 +44,13 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 def _throughput(panel: Panel, curves: dict[str, list[Mark]]) -> None:
     size = panel.sheet.layout.text
     places = spread([panel.y(marks[-1].value) for marks in curves.values()], size + 4, panel.top, panel.bottom)
-    for marks in curves.values():
-        panel.evidence(marks)
-    panel.curves([([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in curves.items()])
+    for lane, marks in curves.items():
+        with panel.sheet.series(lane):
+            panel.evidence(marks)
+    panel.curves({lane: ([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in curves.items()})
     for lane, place in zip(curves, places):
-        panel.sheet.text(panel.right + 6, place + size * 0.35, label(lane), bold=lane == "dspark")
+        with panel.sheet.series(lane):
+            panel.sheet.text(panel.right + 6, place + size * 0.35, label(lane), bold=lane == "dspark")
 
 
 def _ratio(panel: Panel, ratios: list[Mark], levels: list[int], floor: float | None, layout: Layout) -> None:

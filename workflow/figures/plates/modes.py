@@ -33,8 +33,9 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     width = (layout.width - margin - 12 - GAP * (columns - 1)) / columns
     rows = -(-len(shown) // columns)
     sheet = Sheet(layout, head + rows * (title + height + foot) + size + 6)
-    sheet.text(0, size + 1, label("cost"), color=DEN, bold=True)
-    sheet.text(0, 2 * size + 6, label("limit"), color=NUM, bold=True)
+    for line, (text, color) in enumerate((("cost", DEN), ("limit", NUM))):
+        with sheet.series(text):
+            sheet.text(0, size + 1 + line * (size + 5), label(text), color=color, bold=True)
     for place, mode in enumerate(shown):
         row, column = divmod(place, columns)
         top = head + row * (title + height + foot) + title
@@ -44,8 +45,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
             sheet.text(panel.left, top - 8, label(mode), bold=True)
             sheet.text(panel.right, top - 8, number(f"modes.{mode}.at_best.speedup"), "end")
             sheet.line([panel.at((0.6, 1)), panel.at((widest + 0.4, 1))], INK2, 1.0, (5, 3))
-            panel.curve([ANCHOR, *limits[mode]], NUM, Cue("D", (4, 2.5), filled=False), size=7)
-            panel.curve(costs[mode], DEN, Cue("o"), 2.6)
+            with sheet.series("limit"):
+                panel.curve([ANCHOR, *limits[mode]], NUM, Cue("D", (4, 2.5), filled=False), size=7)
+            with sheet.series("cost"):
+                panel.curve(costs[mode], DEN, Cue("o"), 2.6)
     sheet.text(layout.width - 12, sheet.height - 6, label("positions"), "end", INK2)
     return sheet
 

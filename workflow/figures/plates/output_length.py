@@ -40,11 +40,13 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 def _rates(panel: Panel, rates: dict[str, list[Mark]]) -> None:
     text = panel.sheet.layout.text
     heights = spread([panel.y(marks[-1].value) for marks in rates.values()], text + 4, panel.top, panel.bottom)
-    for marks in rates.values():
-        panel.evidence(marks, INK)
-    panel.curves([([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in rates.items()], INK, size=7)
+    for lane, marks in rates.items():
+        with panel.sheet.series(lane):
+            panel.evidence(marks, INK)
+    panel.curves({lane: ([(m.at, m.value) for m in marks], LANE[lane]) for lane, marks in rates.items()}, INK, size=7)
     for lane, height in zip(rates, heights):
-        panel.sheet.text(panel.right + 6, height + text * 0.35, label(lane), bold=lane == "dspark")
+        with panel.sheet.series(lane):
+            panel.sheet.text(panel.right + 6, height + text * 0.35, label(lane), bold=lane == "dspark")
 
 
 def _accepted(panel: Panel, marks: list[Mark]) -> None:

@@ -37,14 +37,15 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, log_over(levels, 1.15), up)
     sheet.text(0, layout.text + 1, label("forward"), color=DEN, bold=True)
     panel.frame(thin(levels, 5 if layout.narrow else 9), nice_ticks(up, 4))
-    panel.curves([([(at, ms) for at, _, ms in line], Cue("osD^vP"[place % 6])) for place, line in enumerate(found.values())], DEN, size=7)
+    panel.curves({str(level): ([(at, ms) for at, _, ms in line], Cue("osD^vP"[place % 6])) for place, (level, line) in enumerate(found.items())}, DEN, size=7)
     lines = [[panel.at((at, ms)) for at, _, ms in line] for line in found.values()]
     taken = [(panel.left, panel.bottom - 2, layout.width, sheet.height)] * 3  # sooner near another curve than on the axis
     for level, line in zip(found, lines):
         others = [(x - 12, y - 12, x + 12, y + 12) for other in lines if other is not line for x, y in other]  # whose number it might seem
         x, y, anchor = clear(line[-1], str(level), layout.text, lines, [*taken, *others])
         taken.append(box(x, y, str(level), layout.text, anchor))
-        sheet.axis_text(x, y, str(level), anchor, halo=True)
+        with sheet.series(str(level)):
+            sheet.axis_text(x, y, str(level), anchor, halo=True)
     sheet.text(panel.right, sheet.height - 6, label("positions"), "end", INK2)
     return sheet
 

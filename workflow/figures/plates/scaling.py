@@ -53,7 +53,7 @@ def _draw_frontier(sheet: Sheet, box: tuple, up: Scale, frontier: dict, values: 
     sheet.text(0, layout.text + 1, label("throughput"), bold=True)
     panel.frame(nice_ticks(across, 4), nice_ticks(up, 4))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("per_request"), "end", INK2)
-    panel.curves([([p[1:] for p in line], LANE[lane]) for lane, line in frontier.items()])
+    panel.curves({lane: ([p[1:] for p in line], LANE[lane]) for lane, line in frontier.items()})
     names = _lane_names(panel, {lane: line[0][1:] for lane, line in frontier.items()})
     _levels(panel, frontier, {lane: _knees(values, lane) for lane in frontier}, names)
 
@@ -67,12 +67,13 @@ def _levels(panel: Panel, frontier: dict, knees: dict[str, set[int]], taken: lis
     taken = [*taken, *edges, *rounds]
     for (lane, line), drawn in zip(frontier.items(), lines):
         for (level, *_), mark in zip(line, drawn):
-            if level in knees[lane]:
-                panel.sheet.ring(mark)
-            if level in (*knees[lane], line[-1][0]):
-                x, y, anchor = clear(mark, str(level), size, lines, taken)
-                taken.append(box(x, y, str(level), size, anchor))
-                panel.sheet.axis_text(x, y, str(level), anchor, halo=True)
+            with panel.sheet.series(lane):
+                if level in knees[lane]:
+                    panel.sheet.ring(mark)
+                if level in (*knees[lane], line[-1][0]):
+                    x, y, anchor = clear(mark, str(level), size, lines, taken)
+                    taken.append(box(x, y, str(level), size, anchor))
+                    panel.sheet.axis_text(x, y, str(level), anchor, halo=True)
 
 
 def _knees(values: Values, lane: str) -> set[int]:
@@ -91,7 +92,8 @@ def _lane_names(panel: Panel, firsts: dict[str, tuple[float, float]]) -> list[Bo
     if max(columns) - min(columns) < size * 5.5:
         heights = spread(heights, size + 4, panel.top, panel.bottom - 4)
     for (lane, (x, _)), y in zip(spots.items(), heights):
-        panel.sheet.text(x + 11, y, label(lane), bold=lane == "dspark", halo=True)
+        with panel.sheet.series(lane):
+            panel.sheet.text(x + 11, y, label(lane), bold=lane == "dspark", halo=True)
     return [box(x + 11, y, "x" * 7, size, "start") for (x, _), y in zip(spots.values(), heights)]
 
 
@@ -108,9 +110,10 @@ def _draw_wait(sheet: Sheet, box: tuple, up: Scale, waits: dict) -> None:
     panel.frame(thin(levels, 4), nice_ticks(panel.yscale, 4))
     sheet.stops = [Stop(panel.x(level), level) for level in levels]
     places = spread([panel.y(line[-1].value) for line in waits.values()], layout.text + 4, panel.top, panel.bottom)
-    panel.curves([([(m.at, m.value) for m in line], LANE[lane]) for lane, line in waits.items()], INK, size=7)
+    panel.curves({lane: ([(m.at, m.value) for m in line], LANE[lane]) for lane, line in waits.items()}, INK, size=7)
     for lane, place in zip(waits, places):
-        sheet.text(panel.right + 6, place + layout.text * 0.35, label(lane), bold=lane == "dspark")
+        with sheet.series(lane):
+            sheet.text(panel.right + 6, place + layout.text * 0.35, label(lane), bold=lane == "dspark")
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("concurrency"), "end", INK2)
 
 

@@ -32,19 +32,20 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     lines = {f"limit_{place}": (points, NUM) for place, points in limits.items() if points}
     lines["cost"] = ([(m.at, m.value) for m in cost], DEN)
     heights = _heights(panel, {text: points for text, (points, _) in lines.items()})
-    with sheet.group("alone"):
+    with sheet.group("alone"), sheet.series("alone"):
         _alone(panel, widest, scale.hi, list(heights.values()) if layout.narrow else [])
     for place, points in limits.items():
         if points:
-            with sheet.group(f"limit-{place}"):
+            with sheet.group(f"limit-{place}"), sheet.series(f"limit_{place}"):
                 panel.curve(points, NUM, Cue("s") if place == "best" else Cue("D", (4, 2.5), filled=False), size=7)
-    with sheet.group("cost"):
+    with sheet.group("cost"), sheet.series("cost"):
         panel.evidence(cost, DEN)
         panel.curve([(m.at, m.value) for m in cost], DEN, Cue("o"), 2.8)
         _callout(panel, cost, [panel.y(y) for line in limits.values() for x, y in line if x == HERE])
     for text, (_, color) in lines.items():
         x, anchor = (panel.right, "end") if layout.narrow else (panel.right + 10, "start")
-        sheet.text(x, heights[text], label(text), anchor, color, bold=text == "cost", halo=layout.narrow)
+        with sheet.series(text):
+            sheet.text(x, heights[text], label(text), anchor, color, bold=text == "cost", halo=layout.narrow)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 14, label("positions"), "end", INK2)
     return sheet
 

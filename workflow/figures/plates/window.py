@@ -66,14 +66,17 @@ def _lines(panel: Panel, curves: dict[str, list[Mark]], color: Token) -> None:
     size = panel.sheet.layout.text
     ends = [panel.y(marks[-1].value) for marks in curves.values()]
     places = spread(ends, size + 1.5, panel.top, panel.bottom - 2)
-    for marks in curves.values():
-        panel.evidence(marks, color, whiskers=False)
-    panel.curves([([(m.at, m.value) for m in marks], CUES.get(content, Cue("o"))) for content, marks in curves.items()], color, size=7)
+    series = {content: content if content in CUES else "" for content in curves}
+    for content, marks in curves.items():
+        with panel.sheet.series(series[content]):
+            panel.evidence(marks, color, whiskers=False)
+    panel.curves({series[content]: ([(m.at, m.value) for m in marks], CUES.get(content, Cue("o"))) for content, marks in curves.items()}, color, size=7)
     for content, place in zip(curves, places):
-        if content in CUES:
-            panel.sheet.text(panel.right + 8, place + size * 0.35, label(content), color=color)
-        else:
-            panel.sheet.text(panel.right + 8, place - 1, label("whole"), color=color)
+        with panel.sheet.series(series[content]):
+            if content in CUES:
+                panel.sheet.text(panel.right + 8, place + size * 0.35, label(content), color=color)
+            else:
+                panel.sheet.text(panel.right + 8, place - 1, label("whole"), color=color)
 
 
 def _verify(panel: Panel, values: Values) -> None:
@@ -96,9 +99,10 @@ def _best(panel: Panel, values: Values, curves: dict[str, list[Mark]]) -> None:
         for mark in marks:
             if mark.at == gamma:
                 x, y = panel.at((mark.at, mark.value))
-                panel.sheet.ring((x, y), INK)
-                if content == word(values, "window.best_content"):
-                    panel.sheet.text(x, y - 13, number(mark.key), "middle", bold=True, halo=True)
+                with panel.sheet.series(content):
+                    panel.sheet.ring((x, y), INK)
+                    if content == word(values, "window.best_content"):
+                        panel.sheet.text(x, y - 13, number(mark.key), "middle", bold=True, halo=True)
 
 
 def table(values: Values) -> Table:
