@@ -16,6 +16,8 @@ from workflow.plan import CAMPAIGNS
 pytestmark = pytest.mark.slow
 MEASURING = {"search", "sweep_window", "sweep_isl", "sweep_concurrency", "sweep_verify_cost", "gate", "kernels"}
 CHEAP = {"derive", "figures", "site"}
+PAGE = {"texts", "site"}
+"""What the page reads beside facts and drawings is told to it by checksums, which `texts` takes."""
 
 
 @contextlib.contextmanager
@@ -40,14 +42,14 @@ def test_a_second_run_does_nothing(built: Copy):
 @pytest.mark.parametrize(
     ("file", "more", "reruns"),
     [
-        ("templates/content/en/01-prologue.md", "\n", {"site"}),
-        ("templates/report.html.j2", "\n", {"site"}),
-        ("templates/strings.yaml", "\n", {"site"}),
-        ("templates/assets/page.css", "\n", {"site"}),
-        ("workflow/page/format.py", "\n", {"site"}),
-        ("workflow/figures/style.py", "\n", {"figures", "site"}),
+        ("templates/content/en/01-prologue.md", "\n", PAGE),
+        ("templates/report.html.j2", "\n", PAGE),
+        ("templates/strings.yaml", "\n", PAGE),
+        ("templates/assets/page.css", "\n", PAGE),
+        ("workflow/page/format.py", "\n", PAGE),
+        ("workflow/figures/style.py", "\n", {"figures", *PAGE}),
         ("workflow/derive/decompose.py", "\n", CHEAP),
-        ("workflow/yaml_file.py", "\n", CHEAP),
+        ("workflow/yaml_file.py", "\n", {"texts", *CHEAP}),
         ("workflow/derive/thresholds.yaml", "\n", CHEAP),
         ("workflow/schemas/points.schema.json", "\n", CHEAP),
         ("workflow/campaigns/local/campaign.yaml", "\n", CHEAP),
@@ -61,6 +63,27 @@ def test_a_second_run_does_nothing(built: Copy):
 def test_an_edit_reruns_what_depends_on_it_and_measures_nothing(built: Copy, file, more, reruns):
     with edited(built.root / file, more):
         assert built.scheduled() == reruns
+
+
+@pytest.mark.parametrize(
+    ("file", "first", "then"),
+    [
+        ("templates/strings.yaml", "workflow/build/texts.sha256", {"site"}),
+        # its line breaks leave every fact as it was, and yet the page offers the file
+        ("workflow/campaigns/local/sweep_isl.manifest.json", "workflow/build/local/rows.sha256", {"figures", "site"}),
+    ],
+)
+def test_a_build_that_ends_before_the_page_leaves_it_to_the_next(built: Copy, file, first, then):
+    values = (built.root / "workflow/build/local/values.json").read_bytes()
+    with edited(built.root / file, "\n"):
+        run = built.snakemake(first)
+        assert run.returncode == 0, run.stdout + run.stderr
+        assert (built.root / "workflow/build/local/values.json").read_bytes() == values
+        assert built.scheduled() == then
+        built.build()
+        manifest = "sweep_isl.manifest.json"
+        assert (built.root / "site/data" / manifest).read_bytes() == (built.campaign / manifest).read_bytes()
+    built.build()
 
 
 def test_other_cores_change_nothing(built: Copy):

@@ -30,6 +30,7 @@ rule derive:
     output:
         "workflow/build/{campaign}/values.json",
         "workflow/build/{campaign}/claims.json",
+        rows="workflow/build/{campaign}/rows.sha256",
     log:
         "workflow/build/logs/{campaign}/derive.log",
     resources:
@@ -38,5 +39,5 @@ rule derive:
     params:
         code=lambda wildcards: ["--code=workflow/build/code.json"] if wildcards.campaign in PLAN.live else [],
     shell:
-        "{PYTHON:q} -m workflow.at {log:q} workflow.derive --campaign workflow/campaigns/{wildcards.campaign} {params.code:q}"
-        " --out workflow/build/{wildcards.campaign} 2>&1 | tee {log:q}"
+        "({PYTHON:q} -m workflow.at {log:q} workflow.derive --campaign workflow/campaigns/{wildcards.campaign} {params.code:q}"
+        " --out workflow/build/{wildcards.campaign} && {PYTHON:q} -S -m workflow.digests {output.rows:q} {input.measured:q}) 2>&1 | tee {log:q}"

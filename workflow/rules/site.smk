@@ -19,6 +19,30 @@ if LACKING:
             site_files(PLAN),
 
 
+# Snakemake takes the checksum of every input once for each output, and the page has many of both: small files of checksums stand for what it reads beside
+# the facts and the drawings. Where jobs find nothing but what their rule declares (in a store), they would not do.
+STORED = workflow.storage_settings.default_storage_provider is not None
+TEXTS = [
+    *code_of("workflow.at", "workflow.page"),
+    *sources("templates/**/*", *(f"workflow/schemas/{name}.schema.json" for name in ("claims", "config", "values"))),
+]
+
+
+rule texts:
+    localrule: True
+    input:
+        TEXTS,
+    output:
+        "workflow/build/texts.sha256",
+    log:
+        "workflow/build/logs/texts.log",
+    resources:
+        mem_mb=500,
+        runtime=5,
+    shell:
+        "{PYTHON:q} -S -m workflow.digests {output:q} {input:q} 2>&1 | tee {log:q}"
+
+
 rule:
     name:
         "page" if LACKING else "site"
@@ -26,9 +50,8 @@ rule:
     input:
         values=expand("workflow/build/{campaign}/{file}", campaign=PLAN.names, file=["values.json", "claims.json"]),
         figures=expand("workflow/build/{campaign}/figures/index.json", campaign=PLAN.names),
-        measured=[PLAN.kept(name) for name in PLAN.names],
-        code=code_of("workflow.at", "workflow.page"),
-        templates=sources("templates/**/*", *(f"workflow/schemas/{name}.schema.json" for name in ("claims", "config", "values"))),
+        rows=[PLAN.kept(name) for name in PLAN.names] if STORED else expand("workflow/build/{campaign}/rows.sha256", campaign=PLAN.names),
+        texts=TEXTS if STORED else "workflow/build/texts.sha256",
         campaigns=[f"workflow/campaigns/{name}/campaign.yaml" for name in PLAN.names],
         config="workflow/config.yaml",
     params:
