@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,9 @@ FIRST = ("window", "isl", "concurrency", "search")
 """Families in the order in which the report speaks of them; others follow by name."""
 JOINED = ("stage", "label", "lane", "mode", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass", "temperature", "num_prompts")
 """Columns that request and step rows take from the point of their run_id."""
+
+Picker = Callable[[tuple[str, ...]], tuple[str, ...]]
+"""A column to its cells at some places."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Table:
         if key not in self._cache:
             wanted = {"" if v is None else str(v) for v in (value if isinstance(value, tuple) else (value,))}
             cells = self.columns.get(column, ("",) * len(self))
-            self._cache[key] = np.fromiter((text in wanted for text in cells), bool, len(self))
+            self._cache[key] = np.fromiter(map(wanted.__contains__, cells), bool, len(self))
         return self._cache[key]
 
     def select(self, where: dict) -> np.ndarray:
@@ -146,12 +151,13 @@ def families_of(tables: dict[str, Table]) -> tuple[str, ...]:
     return (*(family for family in FIRST if family in found), *sorted(found - set(FIRST)))
 
 
-def read_table(path: Path) -> tuple[Table, Table]:
-    """The measured rows of a CSV, and those that stand for what was not measured."""
+def read_table(path: Path, content: bytes) -> tuple[Table, Table]:
+    """The measured rows of a CSV, and those that stand for what was not measured. `content`: its bytes, unpacked."""
     kind = schema.kind_of(path)
-    header, rows, lines = schema.read_rows(path)
-    table = Table(path.name.removesuffix(".gz"), kind, schema.check_table(path, kind, header, rows, lines), tuple(lines))
-    measured, skipped = skips.apart(schema.schema(kind), header, rows)
+    header, columns, lines = schema.columns_of(path, schema.text_of(path, content))
+    schema.check_table(path, kind, header, columns, lines)
+    table = Table(path.name.removesuffix(".gz"), kind, columns, tuple(lines))
+    measured, skipped = skips.apart(schema.schema(kind), columns, len(lines))
     return (taken(table, measured) if skipped else table), taken(table, skipped)
 
 
@@ -167,10 +173,14 @@ def strip(table: Table) -> Table:
     return table if len(own) == len(table.columns) else replace(table, columns=own, _cache={})
 
 
-def spread(points: Table, column: str, index: list[int]) -> tuple[str, ...]:
+def spread(points: Table, column: str, pick: Picker) -> tuple[str, ...]:
     """A column of the points, one cell for each row that refers to them."""
-    cells = points.columns.get(column, ("",) * len(points))
-    return tuple(map(cells.__getitem__, index))
+    return pick(points.columns.get(column, ("",) * len(points)))
+
+
+def picker(index: list[int]) -> Picker:
+    """Picks the cells at `index`."""
+    return itemgetter(*index) if len(index) > 1 else lambda cells: tuple(cells[i] for i in index)
 
 
 def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
@@ -184,16 +194,16 @@ def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
                 raise SchemaError(f"{folder / rows.file}: its points are missing; expected {file_name('points', family)} beside it")
             place = {run_id: i for i, run_id in enumerate(points.columns["run_id"])}
             try:
-                index = [place[run_id] for run_id in rows.columns["run_id"]]
+                pick = picker([place[run_id] for run_id in rows.columns["run_id"]])
             except KeyError as error:
                 line = rows.lines[rows.columns["run_id"].index(error.args[0])]
                 raise SchemaError(
                     f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}"
                 ) from None
-            more = {column: spread(points, column, index) for column in JOINED}
-            more |= {"asked_isl": spread(points, "isl", index), "asked_osl": spread(points, "osl", index), "point_status": spread(points, "status", index)}
+            more = {column: spread(points, column, pick) for column in JOINED}
+            more |= {"asked_isl": spread(points, "isl", pick), "asked_osl": spread(points, "osl", pick), "point_status": spread(points, "status", pick)}
             if "content" not in rows.columns:
-                more["content"] = spread(points, "content", index)
+                more["content"] = spread(points, "content", pick)
             joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={})
     return joined
 
@@ -205,11 +215,12 @@ def load(folder: Path | str) -> Campaign:
     measured_as = definition.get("measured_as", definition["name"])
     tables, manifests, skipped = {}, {}, {}
     for path in sorted([*folder.glob("*.csv"), *folder.glob("*.csv.gz")]):
-        table, rest = read_table(path)
+        content = schema.read_bytes(path)
+        table, rest = read_table(path, content)
         if table.file in tables:
             raise SchemaError(f"{path}: {table.file} stands beside it; keep one of the two")
         tables[table.file] = table
-        manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table) + len(rest))
+        manifests[table.file] = schema.validate_manifest(schema.manifest_path(path), path, len(table) + len(rest), content)
         check_name(path, table, manifests[table.file], measured_as)
         if len(rest):
             skipped[table.file] = rest
@@ -252,9 +263,10 @@ def check_name(path: Path, table: Table, manifest: dict, name: str) -> None:
     right = f"expected {name!r}, or in campaign.yaml `measured_as:` the name under which an archived campaign was measured"
     if manifest["campaign"] != name:
         raise SchemaError(f"{schema.manifest_path(path)}: campaign: {manifest['campaign']!r}; {right}")
-    for line, cell in zip(table.lines, table.columns.get("campaign", ())):
-        if cell != name:
-            raise SchemaError(f"{path}: line {line}, column campaign: {cell!r}; {right}")
+    cells = table.columns.get("campaign", ())
+    if set(cells) - {name}:
+        line, cell = next((line, cell) for line, cell in zip(table.lines, cells) if cell != name)
+        raise SchemaError(f"{path}: line {line}, column campaign: {cell!r}; {right}")
 
 
 def check_embedded(path: Path, table: Table, tables: dict[str, Table]) -> None:

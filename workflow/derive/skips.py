@@ -11,21 +11,21 @@ from pathlib import Path
 SKIPPED = "skipped"
 
 
-def apart(schema: dict, header: list[str], rows: list[list[str]]) -> tuple[list[int], list[int]]:
-    """Indices of the rows that were measured, and of those that say that they were skipped."""
-    if SKIPPED not in schema or "status" not in header:
-        return list(range(len(rows))), []
-    at = header.index("status")
-    return [i for i, row in enumerate(rows) if row[at] != SKIPPED], [i for i, row in enumerate(rows) if row[at] == SKIPPED]
+def apart(schema: dict, columns: dict[str, tuple[str, ...]], count: int) -> tuple[list[int], list[int]]:
+    """Indices of the rows that were measured, and of those that say that they were skipped. `count`: rows in all."""
+    states = columns.get("status", ())
+    if SKIPPED not in schema or SKIPPED not in states:
+        return list(range(count)), []
+    return [i for i, state in enumerate(states) if state != SKIPPED], [i for i, state in enumerate(states) if state == SKIPPED]
 
 
-def fault(schema: dict, header: list[str], cells: list[str]) -> tuple[str, str] | None:
+def fault(schema: dict, row: dict[str, str]) -> tuple[str, str] | None:
     """Column and fault of a skipped row that holds what it cannot have, or that does not say why; its filled cells keep their own rules."""
     own = {*schema[SKIPPED]["columns"], "status", "note"}
-    for name, text in zip(header, cells):
+    for name, text in row.items():
         if text and name not in own:
             return name, f"{text!r} stands in a row that was skipped; expected nothing"
-    if not dict(zip(header, cells)).get("note"):
+    if not row.get("note"):
         return "note", "'' is no reason; expected why the row was skipped"
     return None
 

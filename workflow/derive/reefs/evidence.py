@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from workflow.derive.load import Campaign, Table
-from workflow.derive.schema import schema
+from workflow.derive.schema import schema, types_of
 
-Row = dict[str, object]
+
+class Cells(dict):
+    """Columns of one table as their schema's types, each parsed when it is first asked for: detectors look at few. Nothing stands for an empty cell
+    and for an absent column; a name that the schema does not have is a KeyError."""
+
+    def __init__(self, table: Table):
+        super().__init__(file=(table.file,) * len(table), line=table.lines)
+        self.table = table
+
+    def __missing__(self, name: str) -> Sequence[object]:
+        types = types_of(schema(self.table.kind)["properties"][name])
+        cells = self.table.columns.get(name, ("",) * len(self.table))
+        parse = number if "number" in types or "integer" in types else str
+        values = {text: parse(text) for text in set(cells) if text}  # equal texts are parsed once
+        self[name] = list(map(values.get, cells))
+        return self[name]
+
+
+class Row:
+    """One row of a table."""
+
+    __slots__ = ("cells", "at")
+
+    def __init__(self, cells: Cells, at: int):
+        self.cells, self.at = cells, at
+
+    def __getitem__(self, name: str) -> object:
+        return self.cells[name][self.at]
 
 
 @dataclass(frozen=True)
@@ -61,19 +88,9 @@ class Evidence:
 
 
 def rows_of(table: Table) -> Iterator[Row]:
-    """Cells as their schema's types; an empty cell or an absent column is None."""
-    properties = schema(table.kind)["properties"]
-    parsers: dict[str, Callable[[str], object]] = {}
-    for name, rule in properties.items():
-        types = rule["type"] if isinstance(rule["type"], list) else [rule["type"]]
-        parsers[name] = number if "number" in types or "integer" in types else str
-    blank: Row = dict.fromkeys(properties)
-    parsed: dict[str, list[object]] = {}
-    for name in parsers.keys() & table.columns.keys():
-        values = {text: parsers[name](text) for text in set(table.columns[name]) if text}  # equal texts are parsed once
-        parsed[name] = [values.get(text) for text in table.columns[name]]
-    for line, cells in zip(table.lines, zip(*parsed.values())):
-        yield {**blank, **dict(zip(parsed, cells)), "file": table.file, "line": line}
+    """Every row, with its `file` and `line` as further columns."""
+    cells = Cells(table)
+    return (Row(cells, at) for at in range(len(table)))
 
 
 def number(text: str) -> object:
@@ -100,4 +117,4 @@ def by_file(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def has(row: Row, *names: str) -> bool:
-    return all(isinstance(row.get(name), float) for name in names)
+    return all(isinstance(row[name], float) for name in names)
