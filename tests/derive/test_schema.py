@@ -1,12 +1,16 @@
 """Broken files are refused with their place and what would be right."""
 
+import csv
 import gzip
+from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.derive.edit import rewrite, seal
 from workflow.derive import load
-from workflow.derive.schema import SchemaError, read_rows, validate_csv, validate_manifest
+from workflow.derive.schema import SchemaError, columns_of, numbers_within, parse, read_rows, rule_of, validate_csv, validate_manifest
 
 
 def spoil(folder, file, line, column, text):
@@ -137,3 +141,40 @@ def test_bytes_that_are_no_text_are_one_line(scratch, name):
     (scratch / name).write_bytes(b"name: \xff\xfe")
     with pytest.raises(SchemaError, match=f"{name}: not UTF-8"):
         load.load(scratch)
+
+
+def divided(read, text: str):
+    """What a reader makes of a text, or what it says about it."""
+    try:
+        return read(Path("x.csv"), text)
+    except SchemaError as error:
+        return str(error)
+
+
+def by_csv(path: Path, text: str):
+    header, rows, lines = parse(path, text)
+    return header, {name: tuple(row[at] for row in rows) for at, name in enumerate(header)}, lines
+
+
+@given(st.text('a1,\n\r" ', max_size=30))
+@example("a,b\n1,2")
+@example("a,a\n1,2\n")
+@example("a\n\n1\n")
+@example("a,b\n" + "1" * csv.field_size_limit() + "1,2\n")
+def test_columns_are_those_of_a_csv_reader(text):
+    assert divided(columns_of, text) == divided(by_csv, text)
+
+
+@given(
+    st.sets(st.from_regex(r"-?[0-9]{1,3}(\.[0-9]{1,3})?([eE][+-]?[0-9]{1,3})?", fullmatch=True) | st.sampled_from(["", "1\n2", "1_0", " 1", "1.", "inf", "9" * 400]), max_size=4),
+    st.sampled_from([["integer"], ["number"], ["number", "null"]]),
+    st.dictionaries(st.sampled_from(["minimum", "maximum", "exclusiveMinimum"]), st.sampled_from([-1, 0, 1, 2.5])),
+)
+def test_a_column_that_passes_as_a_whole_passes_cell_by_cell(texts, types, bounds):
+    rule = {"type": types, **bounds}
+    if numbers_within(rule, texts):
+        assert all(map(rule_of(rule), texts))
+
+
+def test_numbers_pass_as_a_whole():
+    assert numbers_within({"type": ["number", "null"], "minimum": 0}, {"", "1", "2.5", "1e-3"}) and numbers_within({"type": "integer"}, {"-3", "10"})

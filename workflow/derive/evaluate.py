@@ -148,7 +148,7 @@ class Derivation:
             value,
             lo=drawn[0] if drawn else None,
             hi=drawn[1] if drawn else None,
-            repeats=tuple(map(float, shown)) if np.all(np.isfinite(shown)) else (),
+            repeats=tuple(map(float, shown)) if np.isfinite(shown).all() else (),
             resampled=describe(record) if drawn else "",
             **common,
         )

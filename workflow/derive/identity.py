@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from workflow.derive import registry
-from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign
 from workflow.derive.mutation import SELECTORS, Mutation, Prover, spans
@@ -45,8 +44,9 @@ def check_predictions(campaign: Campaign) -> None:
     prover = Prover(campaign)
     for definition in registry.FACTS:
         if definition.prediction:
-            keys = [key for key, _ in definition.expand(prover.base.domains) if not prover.base.result(key).fact.missing]
-            for key in dict.fromkeys((*keys[:1], *keys[-1:])):
+            keys = [key for key, _ in definition.expand(prover.base.domains)]
+            ends = (next((key for key in order if not prover.base.result(key).fact.missing), None) for order in (keys, reversed(keys)))
+            for key in dict.fromkeys(end for end in ends if end is not None):
                 if next(moving(prover, key), None) is None:
                     raise IdentityError(
                         f"{key}: registered as a prediction, but its inputs cancel against the measurement: an identity; its function is {definition.place}"
@@ -69,7 +69,7 @@ def replay(prover: Prover, key: str) -> Replay:
 
 
 def moved(prover: Prover, mutation: Mutation, key: str, was: float, tolerance: float) -> bool:
-    value = Derivation(prover.apply(mutation), resamples=0).result(key).fact.value
+    value = prover.derivation(mutation, prover.apply(mutation)).result(key).fact.value
     return value is None or abs(value - was) > tolerance
 
 

@@ -195,15 +195,8 @@ class Prover:
             changed = self.apply(mutation)
         except FAILURES:  # e.g. rows whose point no longer has their name: nothing is built from such files
             return dict.fromkeys(sorted(self.suspects(mutation)))
-        if isinstance(changed, dict):
-            derivation = Derivation(self.campaign, resamples=0, thresholds=changed)
-        else:
-            derivation = Derivation(changed, resamples=0)
-        regrouped = mutation.column in SELECTORS or not mutation.column
-        if not regrouped:
-            derivation.domains, derivation.definitions = self.base.domains, self.base.definitions
-            derivation._weights = dict(self.base._weights)
-            derivation._bits = self.base._bits
+        derivation = self.derivation(mutation, changed)
+        if not regroups(mutation):
             suspects = self.suspects(mutation)
             derivation.results |= {k: r for k, r in self.results.items() if k not in suspects and not k.startswith("threshold.")}
         else:
@@ -217,6 +210,18 @@ class Prover:
             if value != self.results[key].fact.value:
                 found[key] = value
         return found
+
+    def derivation(self, mutation: Mutation, changed: Campaign | dict) -> Derivation:
+        """Of the campaign, or under the thresholds, that a mutation left: nothing derived yet, and of the original what the mutation cannot touch."""
+        if isinstance(changed, dict):
+            derivation = Derivation(self.campaign, resamples=0, thresholds=changed)
+        else:
+            derivation = Derivation(changed, resamples=0)
+        if not regroups(mutation):
+            derivation.domains, derivation.definitions = self.base.domains, self.base.definitions
+            derivation._weights = dict(self.base._weights)
+            derivation._bits = self.base._bits
+        return derivation
 
     def apply(self, mutation: Mutation) -> Campaign | dict:
         """The campaign, or the thresholds, after a mutation."""
@@ -335,6 +340,11 @@ class Prover:
                     row = self.random.choice(rows)
                     if table.columns[column][row]:
                         yield from self.cells_mutation(table, column, [table.lines[row]], FACTORS[0])
+
+
+def regroups(mutation: Mutation) -> bool:
+    """Whether rows may belong elsewhere after it: other keys, other weights."""
+    return mutation.column in SELECTORS or not mutation.column
 
 
 def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:

@@ -15,8 +15,7 @@ class OutputError(ValueError):
 def json_lines(document: dict) -> str:
     """A JSON document with a line for each entry of its tables, so that a diff shows what moved. Keys in order; no NaN."""
 
-    def one(value) -> str:
-        return json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    one = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False).encode
 
     def table(value) -> str:
         if not isinstance(value, dict) or not value:

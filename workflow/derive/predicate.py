@@ -38,6 +38,16 @@ def same(value: object, constant: object) -> bool:
     return value == constant and isinstance(value, bool) == isinstance(constant, bool)
 
 
+def every(rules: list[Predicate]) -> Predicate:
+    def check(value: object) -> bool:
+        for rule in rules:  # a loop, where all() would start a generator: tens of thousands of values are asked
+            if not rule(value):
+                return False
+        return True
+
+    return check
+
+
 class Compiler:
     """Compiles schemas that refer to one another by `$id` or within themselves."""
 
@@ -65,9 +75,7 @@ class Compiler:
         if isinstance(schema, bool):
             return lambda value: schema
         rules = [rule for word in schema if (rule := self._rule(word, schema, home)) is not None]
-        if len(rules) == 1:
-            return rules[0]
-        return lambda value: all(rule(value) for rule in rules)
+        return rules[0] if len(rules) == 1 else every(rules)
 
     def _rule(self, word: str, schema: dict, home: str) -> Predicate | None:
         wanted = schema[word]
@@ -145,6 +153,9 @@ class Compiler:
         def check(value: object) -> bool:
             if not isinstance(value, dict):
                 return True
-            return all(rules[name](item) for name, item in value.items() if name in rules)
+            for name, item in value.items():
+                if name in rules and not rules[name](item):
+                    return False
+            return True
 
         return check

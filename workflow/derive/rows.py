@@ -51,7 +51,7 @@ class Rows:
         """The numbers of one column [rows]. Raises Missing on an empty cell."""
         self._has(column)
         values = self.table.numbers(column)[self.index]
-        if not np.all(np.isfinite(values)):
+        if not np.isfinite(values).all():
             line = self.table.lines[self.index[np.flatnonzero(~np.isfinite(values))[0]]]
             raise Missing(f"{self.table.file} line {line}: column {column} is empty")
         self._trace(column)

@@ -144,9 +144,15 @@ def interval(values: np.ndarray, level: float, shown: int = BOOTS_SHOWN) -> tupl
     ordered = np.sort(values[1 + shown :])  # NaN goes to the end
     if ordered.size == 0 or not (math.isfinite(ordered[0]) and math.isfinite(ordered[-1])):
         return None
-    # the linear rule of np.quantile, which takes five times as long to find it and is asked thousands of times a campaign
-    low, high = np.interp([(1 - level) / 2 * (ordered.size - 1), (1 + level) / 2 * (ordered.size - 1)], np.arange(ordered.size), ordered)
-    return float(low), float(high)
+    return at(ordered, (1 - level) / 2), at(ordered, (1 + level) / 2)
+
+
+def at(ordered: np.ndarray, share: float) -> float:
+    """Quantile of sorted values by the linear rule of np.quantile, which takes many times as long and is asked thousands of times a campaign."""
+    place = share * (ordered.size - 1)
+    below = min(int(place), ordered.size - 2)
+    low = float(ordered[below])
+    return low + (float(ordered[below + 1]) - low) * (place - below) if ordered.size > 1 else low
 
 
 def reach(value: float, drawn: tuple[float, float]) -> float:

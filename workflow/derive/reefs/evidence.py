@@ -31,13 +31,15 @@ class Cells(dict):
 class Row:
     """One row of a table."""
 
-    __slots__ = ("cells", "at")
+    __slots__ = ("at", "cells")
 
     def __init__(self, cells: Cells, at: int):
         self.cells, self.at = cells, at
 
     def __getitem__(self, name: str) -> object:
         return self.cells[name][self.at]
+
+    get = __getitem__  # a row lacks no column of its schema
 
 
 @dataclass(frozen=True)
@@ -117,4 +119,4 @@ def by_file(rows: Sequence[Row]) -> Iterator[list[Row]]:
 
 
 def has(row: Row, *names: str) -> bool:
-    return all(isinstance(row[name], float) for name in names)
+    return all(isinstance(row.get(name), float) for name in names)
