@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from dataclasses import dataclass, replace
@@ -118,10 +119,11 @@ class Workspace:
         space.values()
         folder = root / "build/local/figures"
         folder.mkdir(parents=True)
-        for suffix, id in (("", "window-wide"), (".narrow", "window-narrow")):
-            (folder / f"window{suffix}.svg").write_text(SVG.format(id))
+        drawn = {f"window{suffix}.svg": SVG.format(id) for suffix, id in (("", "window-wide"), (".narrow", "window-narrow"))}
+        for name, svg in drawn.items():
+            (folder / name).write_text(svg)
         (folder / "share.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-        (folder / "index.json").write_text(json.dumps({"window": PLATE}))
+        (folder / "index.json").write_text(json.dumps({"window": PLATE | {"sha256": hashlib.sha256("".join(drawn.values()).encode()).hexdigest()}}))
         return space
 
     def values(self, facts: dict | None = None, claims: dict | None = None) -> None:

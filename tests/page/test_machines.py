@@ -3,10 +3,11 @@
 import json
 import posixpath
 import re
+from pathlib import Path
 
 from lxml import etree, html
 
-from workflow.page.feed import ATOM, MAP, Entry, feed, sitemap
+from workflow.page.feed import ATOM, MAP, NEVER, Entry, dated, feed, sitemap
 from workflow.page.provenance import Run
 from workflow.page.routes import routes
 from workflow.page.site import build
@@ -63,6 +64,26 @@ def test_the_feed_obeys_the_grammar_of_atom(workspace):
     broken = etree.fromstring(build_at(workspace, URL).files["feed.xml"])
     broken.find(f"{{{ATOM}}}updated").text = "yesterday"
     assert not grammar.validate(broken)
+
+
+def test_a_feed_takes_dates_out_of_what_publications_tell():
+    assert dated(["2026-07-29 to 2026-07-30"]) == "2026-07-30T00:00:00Z"
+    assert dated(["2026-11-30T09:00:00+08:00", "2026-11-29T23:30:00Z", ""]) == "2026-11-30T01:00:00Z"
+    assert dated([]) == dated(["July and October of one year", "9999-99-99"]) == NEVER
+
+
+def test_the_feed_of_every_shipped_campaign_obeys_the_grammar():
+    grammar, root = etree.RelaxNG(etree.fromstring(GRAMMAR)), Path(__file__).parents[2] / "workflow/campaigns"
+    ends = {path.parent.name: json.loads(path.read_text("utf8")).get("end") or "" for path in sorted(root.glob("*/*.manifest.json"))}
+    assert any("T" not in end for end in ends.values())  # a transcribed one among them
+    entries = [Entry(name, "en", "index.html", name, name, dated([end])) for name, end in ends.items()]
+    grammar.assertValid(etree.fromstring(feed(entries, "")))
+
+
+def test_an_address_may_lack_its_last_slash(workspace):
+    with_slash, without = build_at(workspace, URL), build_at(workspace, URL.rstrip("/"))
+    assert without.files == with_slash.files
+    assert f'{URL}zh/"'.encode() in without.files["index.html"]
 
 
 VOCABULARY = {

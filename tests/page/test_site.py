@@ -17,6 +17,7 @@ from workflow.page.assets import served
 from workflow.page.dialect import VERDICTS as VARIANTS
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
+from workflow.page.plates import RECORD
 from workflow.page.routes import ASSETS, LANGUAGES
 from workflow.page.site import build, write
 from workflow.plan import ROOT, Plan
@@ -111,6 +112,33 @@ def test_a_plate_that_was_not_drawn_says_why(workspace):
     figure = page(result, "index.html").get_element_by_id("plate-window")
     assert "No widths were measured" in figure.text_content() and "no such rows" in figure.text_content()
     assert b"No widths were measured" in result.files["figures/window.en.svg"]
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "says"),
+    [
+        ("index.json", lambda text: text[:1], "no JSON"),
+        ("index.json", lambda text: "[]", "expected an object"),
+        ("index.json", lambda text: "{}", "expected an object"),
+        ("index.json", lambda text: '{"window": []}', "lacks claim, code, keys"),
+        ("index.json", lambda text: text.replace('"sha256"', '"sha1"'), "lacks sha256"),
+        ("window.svg", lambda text: text[: len(text) // 2], "not what was drawn"),
+        ("window.narrow.svg", lambda text: text.replace("@@", "@", 1), "not what was drawn"),
+        ("window.narrow.svg", lambda text: None, "not there"),
+        *(("index.json", lambda text, name=name: json.dumps({"window": {key: value for key, value in json.loads(text)["window"].items() if key != name}}),
+           f"lacks {name}") for name in sorted(RECORD)),
+    ],
+)  # fmt: skip
+def test_a_damaged_drawing_is_one_line_with_its_file(workspace, file, change, says):
+    path = workspace.root / "build/local/figures" / file
+    if (new := change(path.read_text("utf8"))) is None:
+        path.unlink()
+    else:
+        path.write_text(new)
+    with pytest.raises(PageError) as error:
+        workspace.build()
+    (line,) = str(error.value).splitlines()
+    assert file in line and says in line
 
 
 def test_text_of_one_campaign_stands_in_that_campaign_alone(workspace):

@@ -6,8 +6,10 @@ relative too, and no crawler will take them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from lxml import etree
 
@@ -16,7 +18,8 @@ from workflow.page.routes import LANG, LANGUAGES, Routes
 ATOM, XHTML, MAP = "http://www.w3.org/2005/Atom", "http://www.w3.org/1999/xhtml", "http://www.sitemaps.org/schemas/sitemap/0.9"
 LANG_ATTRIBUTE = "{http://www.w3.org/XML/1998/namespace}lang"
 NEVER = "1970-01-01T00:00:00Z"
-"""When nothing was measured."""
+"""Of what has no date: nothing was measured, or a publication tells no day."""
+DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[0-9:.]+(?:Z|[+-]\d\d:\d\d)?)?")
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,18 @@ class Entry:
     summary: str
     updated: str
     """End of its last run."""
+
+
+def dated(told: Iterable[str]) -> str:
+    """The latest date in what manifests tell of their end, as Atom wants it. A publication tells it in words (`2026-07-29 to 2026-07-30`)."""
+    found = []
+    for text in (text for end in told for text in DATE.findall(end)):
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:  # shaped like a date, on no calendar
+            continue
+        found.append(at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC))
+    return max(found).strftime("%Y-%m-%dT%H:%M:%SZ") if found else NEVER
 
 
 def address(path: str, site_url: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -25,6 +26,10 @@ WORDS_OF_DRAWING = re.compile(r"<(?:text|g)\b[^>]*>")
 UNFILLED = re.compile(r'(<path [^>]*?) fill="none"')
 HALO = 'stroke="var(--paper)" stroke-width="4" paint-order="stroke"'
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
+INDEX = "index.json"
+RECORD = {"claim", "wide", "code", "keys", "sources", "table"}
+"""What the record of a plate has, drawn or not."""
+AGAIN = "build it again with `python -m workflow.figures`"
 LONG = 20
 """Rows from which on a data table stands in the index of numbers: its plate leads there."""
 
@@ -51,18 +56,25 @@ class Drawing:
     @classmethod
     def load_all(cls, folder: Path, plates: Iterable[str]) -> dict[str, Drawing]:
         """The drawings of `index.json`. Raises PageError when the figures were not built or a plate is not among them."""
-        file = folder / "index.json"
+        file = folder / INDEX
         if not file.exists():
             raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates")
-        index = json.loads(file.read_text("utf8"))
+        index = _index(file)
         if unknown := [plate for plate in plates if plate not in index]:
             raise PageError.at(str(file), 0, f"no plate {unknown[0]!r}; there are: {', '.join(index)}", "plates")
-        return {plate: cls._of(folder, plate, index[plate]) for plate in plates}
+        try:
+            return {plate: cls._of(folder, plate, index[plate]) for plate in plates}
+        except FileNotFoundError as error:
+            raise PageError.at(str(error.filename), 0, f"not there, though {file} names it; {AGAIN}", "plates") from None
 
     @classmethod
     def _of(cls, folder: Path, plate: str, record: dict) -> Drawing:
         missing = tuple((record.get("missing") or {}).get("keys", ()))
-        svg, narrow = ((folder / record[name]).read_text("utf8") if record.get(name) else None for name in ("file", "narrow"))
+        drawn = {name: (folder / record[name]).read_bytes() for name in ("file", "narrow") if record.get(name)}
+        if drawn and record["sha256"] != hashlib.sha256(b"".join(drawn.values())).hexdigest():
+            told = ", ".join(str(folder / record[name]) for name in drawn)
+            raise PageError.at(told, 0, f"not what was drawn: the checksum is not that of {folder / INDEX}; {AGAIN}", "plates")
+        svg, narrow = (drawn[name].decode("utf8") if name in drawn else None for name in ("file", "narrow"))
         return cls(
             plate,
             record["claim"],
@@ -77,6 +89,22 @@ class Drawing:
             missing,
             str(record.get("reason") or ""),
         )
+
+
+def _index(file: Path) -> dict:
+    """The records of `index.json`, as far as pages read them. Raises PageError where it is no such file."""
+    try:
+        index = json.loads(file.read_text("utf8"))
+    except ValueError as error:
+        raise PageError.at(str(file), 0, f"no JSON ({error}); {AGAIN}", "plates") from None
+    if not isinstance(index, dict) or not index:
+        raise PageError.at(str(file), 0, f"expected an object with a record for each plate; {AGAIN}", "plates")
+    for plate, record in index.items():
+        lacks = sorted(RECORD - set(record)) if isinstance(record, dict) else sorted(RECORD)
+        lacks += ["sha256"] if not lacks and record.get("file") and "sha256" not in record else []
+        if lacks:
+            raise PageError.at(str(file), 0, f"the record of plate {plate!r} lacks {', '.join(lacks)}; {AGAIN}", "plates")
+    return index
 
 
 @dataclass

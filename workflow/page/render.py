@@ -21,6 +21,7 @@ from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.dialect import uses
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
+from workflow.page.feed import NEVER, dated
 from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
@@ -112,7 +113,7 @@ class Page:
     """Slug -> section, to name file and line of what a check finds."""
     template: str
     campaign: str = ""
-    updated: str = ""
+    updated: str = NEVER
     """End of the last run."""
 
     def problem(self, finding: Finding) -> Problem:
@@ -437,7 +438,7 @@ class Builder:
         if view.kind == "report":
             self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), view.context)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
-        updated = max((run.end for run in view.runs), default="")
+        updated = dated(run.end for run in view.runs)
         page = Page(view.path, language, html, root, marks, coverage, sections, template, self.campaign.name, updated)
         lint = NumbersLint(lookup, view.context.formatter, self.sources.literals, self.sources.words)
         prose = dom.Prose(root, marks)

@@ -16,7 +16,7 @@ from workflow.derive.values import Values
 from workflow.page import moved
 from workflow.page.assets import served
 from workflow.page.errors import PageError, Problem
-from workflow.page.feed import NEVER, Entry, feed, sitemap
+from workflow.page.feed import Entry, feed, sitemap
 from workflow.page.inert import UNSAFE, inert_json
 from workflow.page.links import Links
 from workflow.page.previous import Published
@@ -43,7 +43,9 @@ def build(
     """Every file of the site, and every problem. Raises PageError or OSError when an input cannot be read at all.
 
     `folder`: NAME/values.json, NAME/claims.json and NAME/figures of each campaign. `previous`: campaign -> publication to compare with.
+    `site_url`: address of the site's folder, with or without its last slash; empty: relative links only.
     """
+    site_url = f"{site_url.rstrip('/')}/" if site_url else ""
     sources = Sources.load(templates)
     result = Result({f"assets/{name}": served(templates / "assets" / name) for name in ASSETS})
     pages: list[Page] = []
@@ -98,7 +100,7 @@ def _share(file: Path) -> bytes:
 def _entry(page: Page) -> Entry:
     """What the feed tells of a report: its own title and description."""
     title, summary = page.root.xpath("string(//title)"), page.root.xpath("string(//meta[@name='description']/@content)")
-    return Entry(page.campaign, page.language, page.path, title, summary, page.updated or NEVER)
+    return Entry(page.campaign, page.language, page.path, title, summary, page.updated)
 
 
 def _values(file: Path) -> Values:
