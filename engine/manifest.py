@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -139,10 +140,16 @@ def machine_section(
     }
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    """Of manifests. That the schema is one is checked by a test: doing it for each manifest took twenty times as long as the manifest."""
+    return jsonschema.Draft202012Validator(json.loads((SCHEMAS / "manifest.schema.json").read_text("utf8")))
+
+
 def render(manifest: dict) -> bytes:
-    """Checked against its schema, then as JSON."""
-    schema = json.loads((SCHEMAS / "manifest.schema.json").read_text("utf8"))
-    jsonschema.validate(manifest, schema, jsonschema.Draft202012Validator)
+    """Checked against its schema, then as JSON. jsonschema.ValidationError names what is most wrong."""
+    if fault := jsonschema.exceptions.best_match(validator().iter_errors(manifest)):
+        raise fault
     return (json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode("utf8")
 
 
