@@ -22,6 +22,7 @@ from engine.bench.stages import Kernels
 from engine.bench.unbooted import Begun
 from engine.config import ConfigError
 from engine.csvio import Row
+from engine.uncollected import uncollected
 
 PROGRAM = "engine.kernel_facts"
 STAGE = "kernels"
@@ -39,9 +40,10 @@ class Tables:
 
 def collect(stage: Kernels, jobs: int) -> Tables:
     """Compile. Without triton the one row of kernels.csv is a skipped one. ConfigError on an unknown operator or target."""
-    from kernels.facts import TARGETS
-    from kernels.predicates import all_tables
-    from kernels.registry import operators
+    with uncollected():
+        from kernels.facts import TARGETS
+        from kernels.predicates import all_tables
+        from kernels.registry import operators
 
     for known, given, name in ((operators(), stage.operators, "operators"), (tuple(TARGETS), stage.targets, "targets")):
         for one in given:

@@ -20,6 +20,7 @@ from pathlib import Path
 from engine.arguments import Parser
 from engine.config import FUSED_VERIFY, MODELS, MODES, WEIGHTS, ConfigError, EngineConfig, SamplingParams
 from engine.types import Request, StepRecord
+from engine.uncollected import uncollected
 
 clock = time.perf_counter
 
@@ -131,9 +132,10 @@ class _Cell:
 def measure(plan: Plan, weights: Path = WEIGHTS, progress: Callable[[str], None] = lambda text: None) -> list[CostRow]:
     """Rows of a plan. Raises `ConfigError` on a plan or variant that cannot be served."""
     plan.check()
-    import torch
+    with uncollected():
+        import torch
 
-    from engine.bench.bandwidth import read_gb_s
+        from engine.bench.bandwidth import read_gb_s
 
     torch.set_num_threads(plan.threads)
     forwards, engines = _Forwards(plan, weights, progress), _Engines(plan, weights, progress)

@@ -24,6 +24,7 @@ from engine.bench.client import LoopResult, closed_loop, open_loop
 from engine.config import ConfigError, EngineConfig, SamplingParams
 from engine.memory.limit import ProcessMemory, allocation_failure
 from engine.types import Request, RequestRecord, StepRecord
+from engine.uncollected import uncollected
 
 Order = dict[str, Any]
 MakeEngine = Callable[[EngineConfig], Any]
@@ -108,8 +109,8 @@ class Worker:
         self.engine: Any = None
 
     def ready(self, order: Order) -> dict:
-        """Processor time so far, which is that of the imports."""
-        return {"cpu_s": time.process_time()}
+        """Processor time so far, which is that of the imports, and when they were done, on the clock that all processes share."""
+        return {"cpu_s": time.process_time(), "at_s": time.monotonic()}
 
     def boot(self, order: Order) -> dict:
         pin(order.get("cpu"))
@@ -181,11 +182,8 @@ def main(imports: Callable[[], MakeEngine] = real_engine, argv: list[str] | None
     # whatever a library prints must not reach the pipe of answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf8")
     os.dup2(2, 1)
-    # what a module makes while it is loaded stays: looking for garbage in it took a tenth of the time, and again a tenth of a boot
-    gc.disable()
-    make_engine = imports()
-    gc.freeze()
-    gc.enable()
+    with uncollected():
+        make_engine = imports()
     serve(Worker(make_engine), sys.stdin, answers)
     return 0
 
