@@ -389,7 +389,7 @@ SMOKE: dict[str, Stage] = {
     "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1),
     # judges what the search can choose, so that its winner is never one boot more
     "gate": Gate(
-        block_sizes=(1,), problems=8, sampled_problems=3, repeats=4, texts=3, text_repeats=4, control_problems=4, max_tokens=48, text_tokens=12, max_concurrency=8,
+        block_sizes=(1,), problems=8, sampled_problems=2, repeats=4, texts=2, text_repeats=4, control_problems=4, max_tokens=48, text_tokens=12, max_concurrency=8,
         silent=(("chunked_prefill_size", 32),),
     ),
     "kernels": Kernels(operators=("greedy_accept",)),
