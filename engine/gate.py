@@ -153,14 +153,14 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         for line in declaration(stage, winner):
             progress.say(line)
         # the base comes first: without it nothing is asked of the others
-        runner.run(configs[0], asked)
+        runner.run(configs[0], asked, left=len(configs) - 1)
         base = next((row for row in runner.rows if row["config"] == gate_plan.BASE), None)
         if base is None:
             raise ConfigError("the base configuration could not be run, so there is nothing to compare with; the log says why")
         if base.get("status") == csvio.SKIPPED:
             return without_base(run, args, base["note"])
-        for config in configs[1:]:
-            runner.run(config, asked)
+        for place, config in enumerate(configs[1:], 2):
+            runner.run(config, asked, left=len(configs) - place)
         found = section(runner.rows, stage, winner, served=campaign.server is not None)
         files = run.publish(args.out, {"gate.csv": ("gate", runner.rows)}, {"gate.csv": {"gate": found}})
         for line in lines(found):

@@ -2,6 +2,7 @@
 
 Imports take most of a boot and know no engine. So they are done by several processes at once, a processor each, and never while
 anything is measured: whoever takes a process waits until all of them have imported, and from then on those left over only sleep.
+A command that times nothing may have the next ones import on other processors while it works (`ahead`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import select
 import time
 import weakref
+from collections.abc import Sequence
 
 from engine.backends.base import EngineFailure
 from engine.backends.worker_process import START_TIMEOUT_S, WORKER, WorkerProcess
@@ -44,6 +46,8 @@ class WorkerPool:
     def __init__(self, threads: int, cpu: int | None, command: tuple[str, ...] = WORKER) -> None:
         self.threads, self.cpu, self.command = threads, cpu, command
         self.waiting: list[WorkerProcess] = []
+        self.importing: list[WorkerProcess] = []
+        """Those that wait and were not yet seen to have imported."""
         self.elsewhere_s = 0.0
         """Processor time of imports on other processors than the one that is measured on."""
         # a command that fails ends them too
@@ -56,15 +60,28 @@ class WorkerPool:
             return [None] * min(MOST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
         return [self.cpu, *beside(self.cpu)][:MOST]
 
+    def start(self, cpus: Sequence[int | None]) -> None:
+        for cpu in cpus:
+            # one by one, so that a start that fails leaves none behind
+            self.waiting.append(WorkerProcess(self.threads, cpu, self.command))
+            self.importing.append(self.waiting[-1])
+
+    def ahead(self, most: int) -> None:
+        """Where none waits, have up to `most` processes import on other processors than the measured one; do not wait for them.
+
+        Nothing may be measured from here to the end of the next `take`.
+        """
+        if not self.waiting:
+            self.start([cpu for cpu in self.processors if cpu != self.cpu][:most])
+
     def take(self) -> WorkerProcess:
         """One that has imported. Nothing may be measured during this call: it may have to start a group."""
         if not self.waiting:
-            for cpu in self.processors:
-                # one by one, so that a start that fails leaves none behind
-                self.waiting.append(WorkerProcess(self.threads, cpu, self.command))
-            group = list(self.waiting)
-            import_all(group)
-            self.elsewhere_s += sum(process.cpu_s for process in group if process.cpu != self.cpu)
+            self.start(self.processors)
+        if self.importing:
+            import_all(self.importing)
+            self.elsewhere_s += sum(process.cpu_s for process in self.importing if process.cpu != self.cpu)
+            self.importing = []
         return self.waiting.pop(0)
 
     def close(self) -> None:

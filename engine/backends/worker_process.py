@@ -51,7 +51,7 @@ class WorkerProcess:
         self.buffer = b""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 closed by stop()
         words = [*command, *(["--cpu", str(cpu)] if cpu is not None else [])]
-        self.started = time.perf_counter()
+        self.started = time.monotonic()
         self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, env=environment(threads))
         with contextlib.suppress(Ended):
             # whoever is dead this early is found to be so by ready()
@@ -69,8 +69,9 @@ class WorkerProcess:
         """Wait for the imports. EngineFailure, at every call, where the process ended or hung instead."""
         if self.failure is None and self.start_s is None:
             try:
-                self.cpu_s = self.answer(self.started + START_TIMEOUT_S - time.perf_counter())["cpu_s"]
-                self.start_s = time.perf_counter() - self.started
+                done = self.answer(self.started + START_TIMEOUT_S - time.monotonic())
+                # by its own word: it may have been done long before it is asked
+                self.cpu_s, self.start_s = done["cpu_s"], done["at_s"] - self.started
             except EngineFailure as failure:
                 self.failure = failure
         if self.failure is not None:
@@ -133,8 +134,9 @@ class WorkerProcess:
         """End the process; kills it when it does not go."""
         if self.alive:
             try:
-                # the end of its input ends a worker
+                # the end of its input ends a worker, and its own end is that of its output: `wait` alone would look in steps of up to 50 ms
                 self.process.stdin.close()
+                select.select([self.process.stdout], [], [], STOP_TIMEOUT_S)
                 self.process.wait(STOP_TIMEOUT_S)
             except (BrokenPipeError, subprocess.TimeoutExpired):
                 self.kill()

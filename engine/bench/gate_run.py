@@ -31,8 +31,11 @@ class GateRunner:
         self.encode, self.decode = encode, decode
         self.rows: list[Row] = []
 
-    def run(self, config: Config, asked: Sequence[Question]) -> None:
-        """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said."""
+    def run(self, config: Config, asked: Sequence[Question], left: int = 0) -> None:
+        """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said.
+
+        `left`: configurations that may follow. Answers are not timed, so their processes import while this one's are given.
+        """
         session = self.session
         if why := gate_served.why_not(session.campaign, config):
             self.skip(config, why)
@@ -62,6 +65,8 @@ class GateRunner:
             session.info.setdefault(config.arm.lane, info)
             record = {"kind": "boot", "number": number, "boot_id": boot_id, "label": config.arm.label, "lane": config.arm.lane, "stage": "gate"}
             session.note({**record, "seconds": started_s + boot_s, "info": info})
+            if session.pool is not None:
+                session.pool.ahead(left)
             for task in config.tasks:
                 session.progress.cell("gate", f"{config.arm.label}: {task}")
                 found += self.task(engine, config, boot_id, [one for one in questions if one.task == task])

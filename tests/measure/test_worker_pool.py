@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -97,6 +99,33 @@ def test_wherever_it_imported_a_boot_is_pinned_to_the_measured_processor(monkeyp
             }, "all of its threads"
     pool.close()
     assert pool.elsewhere_s > 0
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one processor")
+def test_processes_ahead_import_beside_the_processor_that_works_and_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("FAKE_IMPORT_S", str(IMPORT_S))
+    cpu = max(os.sched_getaffinity(0))
+    pool = worker_pool.WorkerPool(1, cpu, (sys.executable, "-m", "tests.measure.fake_worker"))
+    group = [pool.take() for _ in pool.processors]
+    begin = time.monotonic()
+    pool.ahead(0)
+    assert not pool.waiting
+    pool.ahead(1)
+    assert time.monotonic() - begin < IMPORT_S, "it is not waited for"
+    pool.ahead(1)
+    assert len(pool.waiting) == 1 and pool.waiting[0].cpu not in (None, cpu)
+    group.append(pool.take())
+    assert time.monotonic() - begin >= IMPORT_S and group[-1].start_s >= IMPORT_S and not pool.waiting
+    begin = time.monotonic()
+    pool.ahead(1)
+    select.select([pool.waiting[0].process.stdout], [], [])
+    time.sleep(IMPORT_S)
+    late = pool.take()
+    assert IMPORT_S <= late.start_s <= time.monotonic() - begin - IMPORT_S, "what it took, not how long ago it was started"
+    assert late.share_s < IMPORT_S, "the command did not wait for it"
+    for process in (*group, late):
+        process.stop()
 
 
 def test_processors_of_the_same_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
