@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from engine.bench.workloads import HeldOut, Place, Prompt, Workload, ranged, seed_of, shuffle_key
@@ -39,8 +40,10 @@ def with_nonce(ids: tuple[int, ...], key: str, vocab: int, bos: int) -> tuple[in
 
 def drawn(held_out: HeldOut, workload: Workload, isl: int, *, campaign: str, seed: int, repeat: int) -> list[Prompt]:
     """The prompt set of one repeat. Raises `ConfigError` for a dataset that does not exist or a shape that cannot be drawn."""
-    if workload.dataset not in DATASETS:
-        raise ConfigError(f"workload {workload.name}: dataset {workload.dataset!r} does not exist; there are: heldout, {', '.join(DATASETS)}")
+    if workload.dataset not in (*DATASETS, "histories"):
+        raise ConfigError(f"workload {workload.name}: dataset {workload.dataset!r} does not exist; there are: heldout, histories, {', '.join(DATASETS)}")
+    if workload.dataset == "histories":
+        return histories(held_out, workload, isl, seed_of(campaign, seed, workload.name, workload.content, 0), repeat)
     key = seed_of(campaign, seed, workload.name, workload.dataset, repeat)
     return DATASETS[workload.dataset](held_out, workload, isl, key)
 
@@ -112,22 +115,25 @@ def fixed(held_out: HeldOut, workload: Workload, isl: int, key: int) -> list[Pro
     ]
 
 
-def histories(held_out: HeldOut, workload: Workload, isl: int, key: int) -> list[Prompt]:
-    """Teacher-forced: the documents' own text up to places `stride` tokens apart, one round after each.
+def histories(held_out: HeldOut, workload: Workload, isl: int, order: int, repeat: int) -> list[Prompt]:
+    """Teacher-forced: from each place at which a prompt of the same held-out workload ends, the document's own text goes on, one round after each.
 
-    No prompt holds a token that the engine generated, so the acceptance after it is that of true text; free-running
-    output drifts into loops that a draft guesses easily.
+    The first history of a place is that prompt itself; each further one ends `stride` true tokens later and has the same length.
+    No prompt holds a token that the engine generated, so the acceptance after it is that of true text; free-running output from
+    the same place drifts into loops that a draft guesses easily. `order`: seed of the class's places, as the held-out workload has it.
     """
-    step = workload.stride or 1
-    each = 16
-    starts = places(held_out, workload.content, isl + each * step, key, -(-workload.num_prompts // each))
-    prompts = []
-    for place in starts:
-        for at in range(each):
-            end = place.end - (each - 1 - at) * step
-            prompts.append(Prompt(f"{place.document}@{end}", workload.content, (held_out.bos, *place.ids[end - isl + 1 : end])))
-    return prompts[: workload.num_prompts]
+    each, step = workload.histories, workload.stride
+    if each < 1 or workload.num_prompts % each or workload.content in ("arith", "mixed") or (each - 1) * step > workload.room:
+        raise ConfigError(
+            f"workload {workload.name}: {workload.num_prompts} histories, {each} a place and {step} tokens apart, need a class of documents"
+            f" and room for them; it has {workload.content} and {workload.room} tokens"
+        )
+    return [
+        held_out.prompt(workload.content, replace(place, end=place.end + number * step), isl)
+        for place in held_out.draw(workload, workload.content, workload.num_prompts // each, order, repeat)
+        for number in range(each)
+    ]
 
 
 Draw = Callable[[HeldOut, Workload, int, int], list[Prompt]]
-DATASETS: dict[str, Draw] = {"random-ids": random_ids, "shared-prefix": shared_prefix, "fixed": fixed, "histories": histories}
+DATASETS: dict[str, Draw] = {"random-ids": random_ids, "shared-prefix": shared_prefix, "fixed": fixed}

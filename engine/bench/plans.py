@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, drafting, in_mode
 from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Rate, Search, Stage, Window
@@ -87,25 +88,31 @@ def osl(stage: Osl) -> list[Block]:
     return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("osl", arm, workload, stage.isl, length, 1, repeat, sampling=every))
 
 
+def forced_after(free: Workload, histories: int, osl: int) -> Workload:
+    """True histories of the same documents from the places where the free-running prompts end, spread over as many tokens as these go on."""
+    each = -(-histories // free.num_prompts)
+    return replace(free, num_prompts=each * free.num_prompts, dataset="histories", histories=each, stride=max(1, osl // each))
+
+
+def teacher_forced(arm: Arm, load: Workload, isl: int, repeat: int) -> Cell:
+    """One round after each history: of two tokens the first comes from prefill, the second from the only round."""
+    return Cell("teacher_forced", arm, load, isl, 2, 1, repeat)
+
+
 def content(stage: Content) -> list[Block]:
-    """Free-running decoding of both lanes, then one round after each true history of the same kind of text."""
+    """Free-running decoding of both lanes; then, of the texts, one round after each true history that begins where its prompts end."""
     draft = drafting(stage.lane, stage.block_size)
     arms = (PLAIN, draft)
-    free = [Workload("content", name, stage.num_prompts, stage.isl) for name in stage.contents]
+    # a place without so much text behind it would have no histories
+    free = [Workload("content", name, stage.num_prompts, stage.isl, room=stage.osl) for name in stage.contents]
+    # arithmetic questions are whole documents: no text of their own follows them
+    forced = [forced_after(load, stage.histories, stage.osl) for load in free if load.content != "arith"]
     if stage.random_ids:
         free.append(Workload("content", "random-ids", stage.num_prompts, stage.isl, dataset="random-ids"))
-    stride = max(1, stage.osl // 16)
-    # arithmetic problems are too short to have histories of a fixed length
-    forced = [
-        Workload("content-forced", name, stage.histories, stage.isl + 16 * stride, dataset="histories", stride=stride)
-        for name in stage.contents
-        if name != "arith"
-    ]
     blocks = []
     for repeat in range(stage.repeats):
         cells = [Cell("content", arm, load, stage.isl, stage.osl, 1, repeat) for turn, load in enumerate(free) for arm in turned(arms, turn + repeat)]
-        # two tokens: the first comes from prefill, the second from the only round
-        cells += [Cell("teacher_forced", draft, load, stage.isl, 2, 1, repeat) for load in forced]
+        cells += [teacher_forced(draft, load, stage.isl, repeat) for load in forced]
         blocks.append(Block(repeat, arms, tuple(cells)))
     return blocks
 
@@ -147,10 +154,16 @@ def batch(stage: Batch) -> list[Block]:
 
 
 def isl(stage: Isl) -> list[Block]:
-    """Per repeat: both lanes at every input length."""
+    """Per repeat: both lanes at every input length, free-running; then one round after each true history of the same places and lengths."""
     arms = (PLAIN, drafting(stage.lane, stage.block_size))
-    workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder))
-    return crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("isl", arm, workload, length, stage.osl, 1, repeat))
+    workload = Workload("isl", stage.content, stage.num_prompts, max(stage.ladder), room=stage.osl)
+    blocks = crossed(arms, stage.ladder, stage.repeats, lambda arm, length, repeat: Cell("isl", arm, workload, length, stage.osl, 1, repeat))
+    if not stage.histories:
+        return blocks
+    forced = forced_after(workload, stage.histories, stage.osl)
+    return [
+        replace(block, cells=(*block.cells, *(teacher_forced(arms[1], forced, length, repeat) for length in stage.ladder))) for repeat, block in enumerate(blocks)
+    ]
 
 
 def concurrency(stage: Concurrency) -> list[Block]:

@@ -31,7 +31,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Isl:
-    """Input length, nested by suffix, one request at a time."""
+    """Input length, nested by suffix, one request at a time: free-running, and teacher-forced from the same places at every length."""
 
     content: str = "code"
     lane: str = "dspark"
@@ -39,6 +39,8 @@ class Isl:
     ladder: tuple[int, ...] = (64, 128, 256, 512, 1024, 2048, 4096)
     osl: int = 40
     num_prompts: int = 2
+    histories: int = 8
+    """True histories of each length, shared out over the prompts' places, one round after each; 0: none."""
     repeats: int = 2
 
 
@@ -85,7 +87,7 @@ class Osl:
 
 @dataclass(frozen=True)
 class Content:
-    """Acceptance by content: free-running, and teacher-forced on the true text of the same documents."""
+    """Acceptance by content: free-running, and teacher-forced on the text that goes on where the free-running prompts end."""
 
     contents: tuple[str, ...] = CONTENTS
     random_ids: bool = True
@@ -95,7 +97,7 @@ class Content:
     osl: int = 48
     num_prompts: int = 4
     histories: int = 32
-    """True histories of each content, one round after each."""
+    """True histories of each content, shared out over the prompts' places, one round after each."""
     repeats: int = 2
 
 
@@ -379,7 +381,7 @@ SMOKE: dict[str, Stage] = {
     "window": Window(
         contents=("arith", "code"), block_sizes=(1, 3), isl=32, osl=12, num_prompts=1, repeats=1, modes=("eager", "graph"), mode_block_sizes=(1,), mode_repeats=1
     ),
-    "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, repeats=1),
+    "isl": Isl(ladder=(32, 64, 128), osl=8, num_prompts=1, histories=2, repeats=1),
     "osl": Osl(ladder=(8, 16), isl=32, num_prompts=1, repeats=1),
     "concurrency": Concurrency(levels=(1, 4), isl=32, osl=8, num_prompts=4, repeats=1),
     "rate": Rate(rates=(20, "inf"), isl=32, osl=8, num_prompts=4, repeats=1),
@@ -412,7 +414,7 @@ FULL: dict[str, Stage] = {
         num_prompts=4, repeats=4, lanes=("dflash", "lookup"), modes=("eager", "graph", "fused"), mode_contents=("arith", "code"),
         mode_block_sizes=(1, 3, 7), mode_repeats=3,
     ),
-    "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, repeats=3),
+    "isl": Isl(ladder=(64, 128, 256, 512, 1024, 2048, 4096, 8192), num_prompts=3, histories=9, repeats=3),
     "osl": Osl(ladder=(16, 32, 64, 128, 256, 512, 1024), repeats=3),
     "concurrency": Concurrency(repeats=4),
     "rate": Rate(),

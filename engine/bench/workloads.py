@@ -42,6 +42,10 @@ class Workload:
     """Tokens that the prompts of one group share; the rest of the input length is the question. Names are SGLang's."""
     file: str | None = None
     """Prompts of dataset `fixed`, separated by a line `---`."""
+    room: int = 0
+    """Tokens of the document's own text that follow each place: what a history goes on with."""
+    histories: int = 0
+    """Dataset `histories`: of each place that the same workload gives as held-out text, how many; `num_prompts` counts all of them."""
     stride: int = 0
     """Dataset `histories`: tokens of the true continuation between one history and the next."""
 
@@ -119,11 +123,11 @@ class HeldOut:
             self._documents[content] = found
         return self._documents[content]
 
-    def places(self, content: str, reach: int) -> list[Place]:
-        """Where prompts of a class may end. Arithmetic prompts are whole questions whatever `reach` says."""
+    def places(self, content: str, reach: int, room: int = 0) -> list[Place]:
+        """Where prompts of a class may end, with `room` tokens of text behind. Arithmetic prompts are whole questions whatever these say."""
         if content == "arith":
             return [Place(name, len(ids), ids) for name, ids in self.documents(content)]
-        return [Place(name, end, ids) for name, ids in self.documents(content) for end in range(reach, len(ids), STRIDE)]
+        return [Place(name, end, ids) for name, ids in self.documents(content) for end in range(reach, len(ids) - room, STRIDE)]
 
     def prompts(self, workload: Workload, isl: int, *, campaign: str, seed: int, repeat: int) -> list[Prompt]:
         """The prompt set of one repeat, [num_prompts]. Repeats do not share places until these run out."""
@@ -137,14 +141,17 @@ class HeldOut:
         drawn: dict[str, list[Place]] = {}
         for content in dict.fromkeys(parts):
             order = seed_of(campaign, seed, workload.name, content, 0)
-            places = sorted(self.places(content, workload.reach), key=lambda place: shuffle_key(order, place))
-            count = parts.count(content)
-            if len(places) < count:
-                raise ConfigError(f"{self.folder / content}.jsonl: {len(places)} prompts of {workload.reach} tokens, {count} are asked for")
-            drawn[content] = [places[(repeat * count + i) % len(places)] for i in range(count)]
+            drawn[content] = self.draw(workload, content, parts.count(content), order, repeat)
         key = seed_of(campaign, seed, workload.name, "length", repeat)
         lengths = [ranged(isl, workload.range_ratio, key, number) for number in range(len(parts))]
         return [self.prompt(content, drawn[content].pop(0), length) for content, length in zip(parts, lengths, strict=True)]
+
+    def draw(self, workload: Workload, content: str, count: int, order: int, repeat: int) -> list[Place]:
+        """`count` places of a class for one repeat, in the order that the seed `order` decides."""
+        places = sorted(self.places(content, workload.reach, workload.room), key=lambda place: shuffle_key(order, place))
+        if len(places) < count:
+            raise ConfigError(f"{self.folder / content}.jsonl: {len(places)} prompts of {workload.reach} tokens, {count} are asked for")
+        return [places[(repeat * count + i) % len(places)] for i in range(count)]
 
     def prompt(self, content: str, place: Place, isl: int) -> Prompt:
         body = place.ids if content == "arith" else place.ids[place.end - isl + 1 : place.end]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
+from engine.bench import plans
 from engine.bench.arrivals import poisson
 from engine.bench.client import open_loop
 from engine.bench.datasets import NONCE_TOKENS, with_nonce
 from engine.bench.rows import plateau_columns, timetable_columns
+from engine.bench.stages import SMOKE, Content, Isl
 from engine.bench.workloads import Workload
 from engine.config import ConfigError, EngineConfig, SamplingParams
 from engine.types import Request
@@ -90,10 +93,32 @@ def test_groups_share_their_system_prompt_and_nothing_else(text) -> None:  # noq
         draw(text, Workload("cache", "code", 5, 40, dataset="shared-prefix", gsp_num_groups=2, gsp_system_prompt_len=24), 40)
 
 
-def test_histories_grow_along_one_document(text) -> None:  # noqa: F811
-    prompts = draw(text, Workload("content", "code", 16, 200, dataset="histories", stride=3), 64)
-    for one, other in zip(prompts, prompts[1:], strict=False):
-        assert other.ids[1:-3] == one.ids[4:], "three true tokens further on"
+@pytest.mark.parametrize("repeat", [0, 1, 7])
+@pytest.mark.parametrize("stage", [Content(num_prompts=3, histories=8, osl=40), Isl(num_prompts=2, ladder=(64, 256, 1024)), SMOKE["content"], SMOKE["isl"]])
+def test_forced_text_goes_on_where_the_free_running_prompts_end(text, stage, repeat: int) -> None:  # noqa: F811
+    """Same documents, same places, same lengths: the first history of a place is the free-running prompt, the others are true tokens further on."""
+    cells = [cell for block in plans.blocks_of("", stage) for cell in block.cells]
+    forced = [cell for cell in cells if cell.stage == "teacher_forced"]
+    lengths = stage.ladder if isinstance(stage, Isl) else (stage.isl,)
+    assert {cell.isl for cell in forced} == set(lengths)
+    for cell in forced:
+        of_text = (one for one in cells if one.stage != cell.stage and (one.workload.content, one.isl) == (cell.workload.content, cell.isl))
+        free = draw(text, next(of_text).workload, cell.isl, repeat)
+        prompts, each = draw(text, cell.workload, cell.isl, repeat), cell.workload.histories
+        assert len(prompts) == len(free) * each >= stage.histories and prompts[::each] == free
+        for start, other in itertools.product(range(0, len(prompts), each), range(1, each)):
+            further = other * cell.workload.stride
+            assert prompts[start + other].ids[1:-further] == prompts[start].ids[1 + further :], "true tokens further on"
+            document, end = prompts[start].prompt_id.split("@")
+            assert prompts[start + other].prompt_id == f"{document}@{int(end) + further}" and further < stage.osl
+
+
+@pytest.mark.parametrize("fault", [{"histories": 0}, {"histories": 3}, {"content": "arith"}, {"content": "mixed"}, {"room": 2}])
+def test_histories_that_no_document_has_are_refused(text, fault: dict) -> None:  # noqa: F811
+    whole = {"name": "w", "content": "code", "num_prompts": 4, "reach": 64, "dataset": "histories", "room": 8, "histories": 2, "stride": 4}
+    assert len(draw(text, Workload(**whole), 64)) == 4
+    with pytest.raises(ConfigError, match="histories"):
+        draw(text, Workload(**whole | fault), 64)
 
 
 def test_lengths_are_exact_or_ranged(text) -> None:  # noqa: F811

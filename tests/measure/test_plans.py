@@ -29,13 +29,14 @@ def test_window_runs_every_arm_on_every_content_in_each_repeat() -> None:
 
 
 def test_arms_do_not_keep_their_place_in_the_order() -> None:
-    firsts = {tuple(cell.arm.label for cell in block.cells[i : i + 2]) for block in plans.isl(Isl()) for i in range(0, len(block.cells), 2)}
+    cells = [[cell.arm.label for cell in block.cells if cell.stage == "isl"] for block in plans.isl(Isl())]
+    firsts = {tuple(labels[i : i + 2]) for labels in cells for i in range(0, len(labels), 2)}
     assert firsts == {("plain", "dspark-g3"), ("dspark-g3", "plain")}
 
 
 def test_levels_and_lengths_share_their_workload() -> None:
     for blocks in (plans.isl(Isl()), plans.concurrency(Concurrency())):
-        assert len({cell.workload for block in blocks for cell in block.cells}) == 1
+        assert len({cell.workload for block in blocks for cell in block.cells if cell.stage != "teacher_forced"}) == 1
 
 
 def test_each_candidate_has_a_base_cell_beside_it() -> None:

@@ -121,7 +121,7 @@ def test_an_arm_that_keeps_dying_is_skipped(campaign, tmp_path: Path, monkeypatc
 def test_refused_requests_are_rows(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FAULT", "refuse")
     assert run(campaign(stages={"isl": SIZES["isl"]}), "isl", tmp_path) == 0
-    assert {(row["completed"], row["failed"]) for row in points(tmp_path, "isl")} == {(1, 1)}
+    assert {(row["stage"], row["completed"], row["failed"]) for row in points(tmp_path, "isl")} == {("isl", 1, 1), ("teacher_forced", 7, 1)}
     reasons = {row["finish_reason"] for row in csvio.read("requests", tmp_path / "requests_isl.csv") if row["status"] == "failed"}
     assert reasons == {"error: too long"}
 

@@ -91,7 +91,7 @@ def test_a_name_stands_for_one_prompt_in_every_dataset(text: HeldOut, tmp_path: 
         Workload("d", "en", 16, 192, **shared, gsp_system_prompt_len=96),
         Workload("e", "en", 8, 192, dataset="random-ids"),
         Workload("f", "en", 4, 192, dataset="fixed", file=str(tmp_path / "prompts.txt")),
-        Workload("g", "zh", 16, 192, dataset="histories", stride=1),
+        Workload("g", "zh", 16, 192, dataset="histories", room=8, histories=8, stride=1),
     ]
     found: dict[tuple[str, int], tuple[int, ...]] = {}
     for workload, repeat in itertools.product(workloads, range(12)):

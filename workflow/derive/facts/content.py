@@ -1,5 +1,6 @@
-"""The content sweep: acceptance in free-running decoding, and over the true continuation of the same documents.
+"""The content sweep: acceptance in free-running decoding, and after true histories that go on where its prompts end.
 
+Rows of before workloads had `room` have histories of the same kinds of text at places of their own.
 A model that writes its own text may fall into loops, which are easy to guess; one round after each true history cannot.
 """
 
