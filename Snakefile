@@ -1,23 +1,25 @@
 # Soundings: measure -> keep -> derive -> figures -> site. The rules hold no logic; `python -m engine.x` and `workflow.x` do.
+import gc
 import sys
 from pathlib import Path
 
-from snakemake.utils import min_version, validate
+from snakemake.utils import min_version
 
 from workflow.imports import code_of
 from workflow.page.listing import site_files
-from workflow.plan import STAGES, Plan, read_config, sources
+from workflow.plan import STAGES, Plan, check_config, read_config, sources
 from workflow.recover import drop_stale_marks
 from workflow.told import say
 
 min_version("9.20")
+gc.freeze()  # Snakemake's modules stay until it ends; to walk them at each collection takes longer than to find that there is nothing to do
 
 
 configfile: "workflow/config.yaml"
 
 
 read_config(Path("workflow/config.yaml"))  # strictly: of two equal keys Snakemake takes the last
-validate(config, "workflow/schemas/config.schema.json")
+check_config(Path("--config"), config)  # the file is right, so what is wrong now stood on the command line
 
 PYTHON = sys.executable  # the interpreter that runs snakemake, whether or not its environment is activated
 PLAN = Plan.from_config(config)

@@ -6,6 +6,7 @@ together while a program runs are not seen, so a package that loads all of its m
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -23,22 +24,32 @@ def code_of(*programs: str, root: Path = ROOT) -> list[str]:
 
     Raises ValueError for a program that there is not.
     """
-    left, seen = list(programs), set()
+    ours, left, seen = modules(root), [], set()
     for program in programs:
         name = program.removesuffix(".*")
-        if _file(root, name) is None:
+        if name not in ours:
             raise ValueError(f"{program}: no such program; expected a module below {root / TOP}")
         if name != program:
-            left += [f"{name}.{path.stem}" for path in root.joinpath(*name.split(".")).glob("*.py") if path.stem != "__init__"]
-        left.append(f"{name}.__main__")
+            left += [module for module in ours if module.rpartition(".")[0] == name]
+        left += [name, f"{name}.__main__"]
     while left:
         module = left.pop()
-        path = _file(root, module)
-        if path is None or path in seen:
-            continue
-        seen.add(path)
-        left += [*imported(path), module.rpartition(".")[0]]
-    return sorted(path.relative_to(root).as_posix() for path in seen)
+        if module in ours and module not in seen:
+            seen.add(module)
+            left += [*imported(root / ours[module]), module.rpartition(".")[0]]
+    return sorted(ours[module] for module in seen)
+
+
+@cache
+def modules(root: Path) -> dict[str, str]:
+    """Module of ours -> its file, relative to the root; a package by its `__init__`."""
+    found = {}
+    for folder, _, names in os.walk(root / TOP):
+        place = Path(folder).relative_to(root).as_posix()
+        for name in names:
+            if name.endswith(".py"):
+                found[f"{place}/{name.removesuffix('.py')}".removesuffix("/__init__").replace("/", ".")] = f"{place}/{name}"
+    return found
 
 
 @cache
@@ -48,14 +59,7 @@ def imported(path: Path) -> tuple[str, ...]:
 
 
 def _imports(text: str) -> Iterator[str]:
-    for package, names, modules in IMPORT.findall(text):
-        found = [name for part in re.sub(r"#[^\n]*|[()]", "", names or modules).split(",") if (match := NAME.match(part.strip())) for name in match.groups()]
+    for package, names, bare in IMPORT.findall(text):
+        found = [name for part in re.sub(r"#[^\n]*|[()]", "", names or bare).split(",") if (match := NAME.match(part.strip())) for name in match.groups()]
         yield from [package, *(f"{package}.{name}" for name in found)] if package else (name for name in found if name.split(".")[0] == TOP)
 
-
-def _file(root: Path, module: str) -> Path | None:
-    """File of a module of ours."""
-    place = root.joinpath(*module.split("."))
-    if module.split(".")[0] != TOP:
-        return None
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
