@@ -476,8 +476,15 @@ class Campaign:
             search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
         search_stages(self, load)
         more_sweeps(self)
+        self.sentinels()
         self.trace()
         self.kernels()
+
+    def sentinels(self) -> None:
+        """The cell that every command measures at its start and again at its end."""
+        for sweep in [file.removeprefix("requests_").removesuffix(".csv") for file in self.tables if file.startswith("requests_")]:
+            for boot, when in enumerate(("start", "end")):
+                self.measure(sweep, Cell("sentinel", "plain", 0, "code", 128, 1, boot, boot, 1, self.plan.osl, f"sentinel-{when}"))
 
     def kernels(self) -> None:
         """Binaries of every operator that the report shows, and what the device tests select."""

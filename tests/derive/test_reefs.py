@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.bench.compare import Spread, compare
 from tests.data.synthetic import write_campaign
 from workflow.cli import main
 from workflow.derive import reefs
@@ -90,7 +91,7 @@ CASES = {
     "R37-cold-start": Rows([{}], [{"ttft_ms": 90.0}, {"ttft_ms": 10.0}, {"ttft_ms": 11.0}]),
     "R37-spread": Rows([{"step_ms": 4.0}, {"step_ms": 6.0}]),
     "R38-drift": Rows(SENTINELS),
-    "R39-drift-over-gain": Rows(SENTINELS, manifests=search_manifest(confirm={"verdict": "better", "ratio": 1.1, "lo": 0.99})),
+    "R39-drift-over-gain": Rows(SENTINELS, manifests=search_manifest(confirm={"verdict": "better", "ratio": 1.1, "lo": 1.05})),
     "R40-boot-is-no-proof": Rows(manifests=search_manifest(memory={"plain": {"fraction": 0.9, "bounded": True}})),
     "R40-open-ceiling": Rows(
         [{"stage": "memory", "lane": "plain", "mem_fraction_static": 0.9}], manifests=search_manifest(memory={"plain": {"fraction": 0.9, "bounded": False}})
@@ -132,6 +133,32 @@ def test_code_is_mixed_where_a_module_that_measured_differs(backend, module, fou
     manifests = {f"{i}.csv": {"code": str(i), "fingerprint": {"engine/step.py": "same", module: str(i)}} for i in range(2)}
     (reef,) = [one for one in reefs.REEFS if one.name == "R34-mixed-code"]
     assert len(list(reef.findings(Rows(manifests=manifests, backend=backend)))) == found
+
+
+def drift_over_gain(points, manifests=None) -> list:
+    (reef,) = [one for one in reefs.REEFS if one.name == "R39-drift-over-gain"]
+    return list(reef.findings(Rows(points, manifests=manifests)))
+
+
+@pytest.mark.parametrize(
+    ("logs", "found"),
+    [((0.1, 0.11, 0.09), 1), ((0.5, 0.51, 0.49), 0), ((-0.1, -0.11, -0.09), 0), ((0.1, -0.2, 0.1), 0)],
+    ids=["small-gain", "large-gain", "loss", "unresolved"],
+)
+def test_a_confirmed_gain_below_the_drift_is_found_as_the_search_writes_it(logs, found):
+    """The search calls a candidate better exactly when its interval lies above one; the sentinels differ by a quarter."""
+    fresh = compare(logs, Spread.pooled([logs])).as_dict()
+    assert (fresh["verdict"] == "better") == (min(logs) > 0)
+    assert len(drift_over_gain(SENTINELS, search_manifest(confirm=fresh))) == found
+
+
+@pytest.mark.parametrize(("plain", "found"), [(4.5, 1), (6.0, 0), (3.0, 0), (4.01, 0)], ids=["small-gain", "large-gain", "loss", "no-gain"])
+def test_a_gain_over_plain_below_the_drift_of_its_sweep_is_found(plain, found):
+    arms = [{"lane": "plain", "label": "plain", "mean_tpot_ms": plain}, {"line": 3, "mean_tpot_ms": 4.0}]
+    sentinels = [row | {"file": "sweep_x.csv"} for row in SENTINELS]
+    assert len(drift_over_gain([*arms, *sentinels])) == found
+    assert drift_over_gain([*arms, *SENTINELS]) == [], "the sentinels of another command"
+    assert drift_over_gain([arms[0] | {"boot": 1.0}, arms[1] | {"boot": 2.0}, *sentinels]) == [], "a plain cell of another boot block"
 
 
 def test_names_are_documented_and_severities_known():

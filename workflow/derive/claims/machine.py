@@ -3,7 +3,12 @@
 from workflow.derive.registry import claim
 from workflow.derive.sample import Sample, least
 
-BOUNDS = {"machine.load_beyond": "machine.load", "machine.taken": "machine.taken", "machine.probe_spread": "machine.steady"}
+BOUNDS = {
+    "machine.load_beyond": "machine.load",
+    "machine.taken": "machine.taken",
+    "machine.probe_spread": "machine.steady",
+    "machine.drift": "machine.steady",
+}
 """Fact -> the bound it has to stay below."""
 
 

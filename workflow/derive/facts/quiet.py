@@ -79,5 +79,22 @@ def probe_spread(read):
     return Sample(np.expm1(np.percentile(strays, STRAY)))
 
 
+@fact("machine.drift", kind="percent", unit="percent")
+def drift(read):
+    """slowest / fastest sentinel - 1: one plain cell before and after the others of a command, step latency, of the command that drifted most"""
+    drifts = []
+    for family in read.campaign.families:
+        if "sentinel" not in read.campaign.find("points", family).distinct("stage"):
+            continue
+        try:
+            steps = read.points(family, stage="sentinel").read("step_ms")
+        except Missing:
+            continue  # not one of them finished, or the server does not say what a step took
+        drifts += [steps.max() / steps.min() - 1] if len(steps) > 1 else []
+    if not drifts:
+        raise Missing("no command of this campaign measured one cell at its start and again at its end")
+    return Sample(max(drifts))
+
+
 def _cells(rows: Rows, column: str) -> list[str]:
     return rows.texts(column) if column in rows.table.columns else []
