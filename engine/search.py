@@ -1,9 +1,10 @@
 """Search an engine's settings in stages, knowing the noise first.
 
 Always: `aa` (base against base over interleaved boots), `window` (every block size and the plain lane against the base at one
-matched load), `confirm` (base and winner on fresh boots: the figure that counts). Where the campaign asks for them, before the
+matched load), `confirm` (base and the fastest candidate on fresh boots: the figure that counts; the winner is the candidate where
+that is better, else the base). Where the campaign asks for them, before the
 window: `memory` (the ceiling with a hostile probe), `factorial` (request cap times block size), `knobs` (one at a time, and in a
-regime where each can bind), `cache` (prefix cache on random and on shared prefixes); after it: `heads`, `lanes` and `curve`.
+regime where each can bind), `cache` (prefix cache on random and on shared prefixes); after it: `heads`, `lanes`, and after the confirmation the winner's `curve`.
 Candidates are compared in time per token. With --budget, stages are given up in a printed order.
 Writes search.csv, requests_search.csv, steps_search.csv and noise.csv with a manifest beside each, together or not at all.
 """
@@ -82,27 +83,35 @@ class Verdict:
 
     def line(self) -> str:
         c = self.comparison
-        interval = "no interval" if c.lo is None else f"{c.lo:.3f} to {c.hi:.3f}, could resolve {c.minimum_detectable:.3f}"
-        return f"{self.arm.label}: {c.ratio:.3f} of the base's speed ({interval}; {c.n} paired boots): {c.verdict}"
+        least = "" if c.minimum_detectable is None else f", could resolve {c.minimum_detectable:.3f}"
+        return f"{self.arm.label}: {c.ratio:.3f} of the base's speed ({c.reach}{least}; {c.n} paired boots): {c.verdict}"
 
 
 def judge(points: Sequence[Row], stage: Search, aa: Sequence[float]) -> tuple[list[Verdict], Spread]:
-    """A verdict a candidate, with one spread pooled over the A/A pairs and the candidates' own repeats."""
+    """A verdict a candidate, with one spread pooled over the candidates' own repeats. `aa`: log ratios of one pass, base against base."""
     times = against_base(points)
     rates = against_base(points, "decode_throughput")
-    spread = Spread.pooled([aa, *times.values()])
+    spread = Spread.floored(list(times.values()), aa)
     arms = [arm for arm in plans.candidates(stage) if arm.label in times]
     return [Verdict(arm, compare(times[arm.label], spread), math.exp(-fmean(rates[arm.label]))) for arm in arms], spread
 
 
-def confirm(points: Sequence[Row], winner: Arm, aa: Sequence[float]) -> Verdict | None:
-    """Winner against base on fresh boots; None where no pair of boots finished."""
-    pairs = pair_values(points, "confirm", ("base", "winner"), METRIC).values()
+def challenger(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The fastest candidate that did not lose to the base: the one that is put to the test. None where the base beat all of them.
+
+    The largest of noisy ratios is biased upwards, so it is measured again, and that figure is the one reported.
+    """
+    return max((one for one in verdicts if one.comparison.verdict != "worse"), key=lambda one: one.comparison.ratio, default=None)
+
+
+def confirm(points: Sequence[Row], candidate: Arm, aa: Sequence[float]) -> Verdict | None:
+    """Candidate against base on fresh boots; None where no pair of boots finished. `aa`: log ratios over all passes of a boot."""
+    pairs = pair_values(points, "confirm", ("base", "candidate"), METRIC).values()
     if not pairs:
         return None
     times = [math.log(base / fast) for _, _, base, fast in pairs]
-    rates = [math.log(fast / base) for _, _, base, fast in pair_values(points, "confirm", ("base", "winner"), "decode_throughput").values()]
-    return Verdict(winner, compare(times, Spread.pooled([aa, times])), math.exp(fmean(rates)))
+    rates = [math.log(fast / base) for _, _, base, fast in pair_values(points, "confirm", ("base", "candidate"), "decode_throughput").values()]
+    return Verdict(candidate, compare(times, Spread.floored([times], aa)), math.exp(fmean(rates)))
 
 
 def part_blocks(name: str, stage: Search) -> list[Block]:
@@ -129,13 +138,15 @@ def planned(stage: Search) -> dict[str, list[Block]]:
     """Stage -> its blocks, in the order they run."""
     optional = {name: part_blocks(name, stage) for name in PARTS if getattr(stage, name)}
     before = {name: optional[name] for name in ("memory", "factorial", "knobs", "cache") if name in optional}
-    after = {name: optional[name] for name in ("heads", "lanes", "curve") if name in optional}
+    after = {name: optional[name] for name in ("heads", "lanes") if name in optional}
+    last = {name: optional[name] for name in ("curve",) if name in optional}
     return {
         "aa": plans.search_aa(stage),
         **before,
         "window": plans.search_window(stage),
         **after,
         "confirm": plans.search_confirm(stage, plans.drafting(stage.lane, stage.block_size)),
+        **last,
     }
 
 
@@ -165,6 +176,11 @@ class Searching:
         self.verdicts: list[Verdict] = []
         self.aa: list[float] = []
         self.spread = Spread.pooled([])
+        self.candidate: Verdict | None = None
+        """What the window chose, and the confirmation put to the test."""
+        self.fresh: Verdict | None = None
+        """Its verdict on fresh boots."""
+        self.winner = plans.drafting(self.stage.lane, self.stage.block_size)
 
     @property
     def points(self) -> list[Row]:
@@ -172,7 +188,7 @@ class Searching:
 
     def aa_of(self, name: str) -> list[float]:
         """Log ratios of the A/A pairs in the quantity that a stage compares."""
-        return detectable.aa_logs(self.points, detectable.compared(name))
+        return detectable.aa_logs(self.points, name)
 
     @property
     def over(self) -> bool:
@@ -238,6 +254,8 @@ class Searching:
         if self.wants("knobs"):
             self.measure("knobs", plans_search.knobs(stage.knobs, stage))
             self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa_of("knobs"))
+            if inert := search_parts.inert_pairs(self.section["knobs"]):
+                self.section["inert_pairs"] = inert
             self.tell("knobs", lambda one: f"{one['label']}: {one['ratio']:.3f}: {one['verdict']} ({one['why']})")
         if self.wants("cache"):
             self.measure("cache", plans_search.cache(stage.cache))
@@ -248,20 +266,18 @@ class Searching:
         for one in self.section[name]:
             self.progress.say(line(one))
 
-    def window(self) -> Arm | None:
-        """Every candidate against the base; the fastest, if any finished."""
+    def window(self) -> None:
+        """Every candidate against the base."""
         self.measure("window", plans.search_window(self.stage))
-        self.verdicts, self.spread = judge(self.points, self.stage, self.aa)
+        self.verdicts, self.spread = judge(self.points, self.stage, self.aa_of("window"))
         for verdict in self.verdicts:
             self.progress.say(verdict.line())
-        # the largest of noisy ratios is biased upwards: it is measured again, and that figure is the one reported
-        return max(self.verdicts, key=lambda verdict: verdict.comparison.ratio).arm if self.verdicts else None
 
-    def after_window(self, winner: Arm | None) -> None:
+    def after_window(self) -> None:
         stage = self.stage
         if self.wants("heads"):
             self.measure("heads", plans_search.heads(stage.heads, stage))
-            self.section["heads"] = search_parts.heads(self.points, stage.heads, self.aa)
+            self.section["heads"] = search_parts.heads(self.points, stage.heads, self.aa_of("heads"))
             self.tell("heads", lambda one: f"{one['label']} on {one['content']}: {one['ratio']:.3f} of {one['base']}'s speed: {one['verdict']}")
         if self.wants("lanes"):
             first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
@@ -269,20 +285,26 @@ class Searching:
             best = search_parts.best_of_lanes(self.points, stage.lanes)
             self.measure("frontier", plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
             self.section["lanes"] = search_parts.frontier(self.points)
-        if self.wants("curve") and winner:
-            self.measure("curve", plans_search.curve(stage.curve, stage, winner))
 
-    def confirm(self, winner: Arm | None) -> Verdict | None:
-        if winner is None:
-            return None
-        self.measure("confirm", plans.search_confirm(self.stage, winner))
-        fresh = confirm(self.points, winner, self.aa)
-        if fresh:
-            self.progress.say(f"confirmed on fresh boots: {fresh.line()}")
-        return fresh
+    def confirm(self) -> None:
+        """The candidate against the base on fresh boots: it is the winner where it is better there, and the base is where it is not."""
+        self.candidate = challenger(self.verdicts)
+        if self.candidate:
+            self.measure("confirm", plans.search_confirm(self.stage, self.candidate.arm))
+            self.fresh = confirm(self.points, self.candidate.arm, self.aa_of("confirm"))
+        if self.fresh:
+            self.progress.say(f"on fresh boots: {self.fresh.line()}")
+            if self.fresh.comparison.verdict == "better":
+                self.winner = self.fresh.arm
+        self.progress.say(f"winner: {self.winner.label}")
 
-    def decided(self, winner: Arm | None, fresh: Verdict | None, dropped: Sequence[str]) -> dict:
+    def curve(self) -> None:
+        if self.wants("curve"):
+            self.measure("curve", plans_search.curve(self.stage.curve, self.stage, self.winner))
+
+    def decided(self, dropped: Sequence[str]) -> dict:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
+        fresh = self.fresh
         family = [*self.verdicts, *([fresh] if fresh else [])]
         achieved = {"window": detectable_ratio(self.spread, max(1, self.blocks.get("window", 0))), "confirm": fresh and fresh.comparison.minimum_detectable}
         achieved |= {name: detectable.worst(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
@@ -296,14 +318,18 @@ class Searching:
         def told(verdict: Verdict, note: str | None = None) -> dict:
             return {**verdict.as_dict(note), "p_holm": adjusted.get(id(verdict))}
 
+        again = told(fresh, "fresh boots and prompts") if fresh else None
         rejected = [f"window/{v.arm.label}" for v in self.verdicts if v.comparison.verdict == "worse"]
         rejected += [f"{row['stage']}/{row['label']}" for row in self.points if row["status"] == "oom"]
         return {
             **self.section,
-            **({"winner": winner.label} if winner else {}),
+            "winner": self.winner.label,
+            "winner_arm": {"label": self.winner.label, "lane": self.winner.lane, "block_size": self.winner.block_size},
+            **({"candidate": {"label": tried.arm.label, "window": told(tried), "confirm": again}} if (tried := self.candidate) else {}),
+            "not_carried": [one["label"] for one in self.section.get("knobs", ()) if one["verdict"] == "better" and one["regime"] == "matched"],
             **({} if math.isnan(self.spread.sd) else {"noise_log_sd": self.spread.sd}),
             "candidates": [told(verdict) for verdict in self.verdicts],
-            "confirm": told(fresh, "fresh boots and prompts") if fresh else None,
+            "confirm": again,
             "achieved_detectable": achieved,
             "detectable_metric": {name: detectable.compared(name) for name in sorted({*before, *achieved})},
             "probe_tolerance": self.session.tolerance,
@@ -339,12 +365,13 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         session.run([plans.sentinel("start", 0)])
         noise = searching.noise()
         searching.before_window()
-        winner = searching.window()
-        searching.after_window(winner)
-        fresh = searching.confirm(winner)
+        searching.window()
+        searching.after_window()
+        searching.confirm()
+        searching.curve()
         session.run([plans.sentinel("end", 1)])
         tables = {**tables_of(session, "search", "search"), "noise.csv": ("noise", noise)}
-        section = searching.decided(winner, fresh, allotment.dropped)
+        section = searching.decided(allotment.dropped)
         files = run.publish(args.out, tables, {"search.csv": {"search": section}})
         closing(run, files, args.json, {"search": section})
     return 0

@@ -7,6 +7,18 @@ from collections.abc import Sequence
 from engine.csvio import Row
 
 INERT = "inert by construction"
+OVERHEAD = {"radix_cache": "though it finds nothing, it keeps a tree of every prompt"}
+"""Knob -> what it costs where its mechanism has nothing to do. Every other knob then leaves the engine as it is."""
+
+
+def judged(knob: str, bind: bool | None, verdict: str, why: str) -> tuple[str, str]:
+    """(verdict, reason) of a knob. Where it had nothing to do and costs nothing, base and candidate are one configuration.
+
+    Their ratio is then noise, however far from one it lies, and no verdict on the knob.
+    """
+    if bind is not False:
+        return verdict, why
+    return (verdict, f"{why}; {OVERHEAD[knob]}") if knob in OVERHEAD else (INERT, why)
 
 
 def total(rows: Sequence[Row], *columns: str) -> int | None:
@@ -46,7 +58,10 @@ def could_bind(knob: str, base: Row, changed: Row) -> tuple[bool | None, str]:
         case "max_running_requests":
             return counted(total(rows, "blocked_by_cap"), "steps with a request waiting for the cap")
         case "mamba_ssm_dtype":
-            return True, "every step reads and writes the state"
+            types = [row.get("mamba_ssm_dtype") for row in rows]
+            if None in types:
+                return None, "the rows do not tell the type of the state"
+            return types[0] != types[1], f"every step reads and writes the state, as {types[0]} and as {types[1]}"
     return None, "nothing in the rows tells"
 
 

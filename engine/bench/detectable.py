@@ -22,18 +22,21 @@ def compared(stage: str) -> str:
     return RATE if stage in BY_RATE else TIME
 
 
-def aa_logs(points: Sequence[Row], metric: str) -> list[float]:
-    """One log ratio of a metric a pair of A/A boots."""
-    return [math.log(b / a) for _, _, a, b in pair_values(points, "aa", ("base-a", "base-b"), metric).values()]
+def aa_logs(points: Sequence[Row], stage: str) -> list[float]:
+    """One log ratio a pair of A/A boots, of the metric that a stage compares and over as many passes of each boot.
+
+    Only the confirmation means over the passes of its boots as the A/A pairs do; a mean of two scatters less than one cell.
+    """
+    pairs = pair_values(points, "aa", ("base-a", "base-b"), compared(stage), None if stage == "confirm" else 1)
+    return [math.log(b / a) for _, _, a, b in pairs.values()]
 
 
 def planned(points: Sequence[Row], boots: Mapping[str, int]) -> dict[str, float]:
-    """Stage -> ratio that it can resolve with so many boots at the A/A spread of what it compares; left out where that is unknown.
+    """Stage -> ratio that it can resolve at best with so many boots, at the A/A spread of what it compares; left out where that is unknown.
 
     `boots`: stage -> boots behind each of its comparisons.
     """
-    spreads = {metric: Spread.pooled([aa_logs(points, metric)]) for metric in {compared(stage) for stage in boots}}
-    found = {stage: detectable_ratio(spreads[compared(stage)], count) for stage, count in boots.items()}
+    found = {stage: detectable_ratio(Spread.pooled([aa_logs(points, stage)]), count) for stage, count in boots.items()}
     return {stage: ratio for stage, ratio in found.items() if ratio is not None}
 
 

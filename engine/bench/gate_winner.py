@@ -21,7 +21,7 @@ class Winner:
     lane: str
     block_size: int | None
     confirmed: str | None
-    """Verdict of its fresh boots against the search's base; null where they did not finish."""
+    """Verdict of its fresh boots against the search's base; null where they did not finish, and for the base itself."""
     code: str
     """Fingerprint of the code that the search ran on."""
 
@@ -60,13 +60,20 @@ def mapping(value: object) -> dict:
 
 
 def of_manifest(about: dict) -> Winner | None:
-    """From the `search` section of a manifest; None where it names no winner that could be booted."""
+    """From the `search` section of a manifest; None where it names no winner that could be booted.
+
+    A file of an older search names the candidate whatever its fresh boots said: where they did not say `better`, the base is the winner.
+    """
     search = mapping(about.get("search"))
     candidates = search.get("candidates")
-    named = [one for one in candidates if mapping(one).get("label") == search.get("winner")] if isinstance(candidates, list) else []
-    if not named:
+    confirmed = mapping(search.get("confirm")).get("verdict")
+    if not isinstance(search.get("winner"), str) or not isinstance(candidates, list):
         return None
-    return winner_of({**mapping(named[0]), "confirmed": mapping(search.get("confirm")).get("verdict"), "code": about.get("code")})
+    if confirmed != "better":
+        stage = mapping(about.get("config"))
+        return winner_of({"label": search.get("base"), "lane": stage.get("lane"), "block_size": stage.get("block_size"), "code": about.get("code")})
+    named = [one for one in candidates if mapping(one).get("label") == search["winner"]]
+    return winner_of({**mapping(named[0]), "confirmed": confirmed, "code": about.get("code")}) if named else None
 
 
 def winner_of(value: object) -> Winner | None:

@@ -234,15 +234,15 @@ def search_window(stage: Search) -> list[Block]:
     return blocks
 
 
-def search_confirm(stage: Search, winner: Arm) -> list[Block]:
-    """Base and winner on fresh boots and prompts that no earlier stage has seen, where the held-out text has enough."""
-    arms = (drafting(stage.lane, stage.block_size, "base"), Arm("winner", winner.lane, winner.block_size))
+def search_confirm(stage: Search, candidate: Arm) -> list[Block]:
+    """Base and candidate on fresh boots and prompts that no earlier stage has seen, where the held-out text has enough."""
+    arms = (drafting(stage.lane, stage.block_size, "base"), Arm("candidate", candidate.lane, candidate.block_size))
     done = stage.aa_pairs + stage.window_repeats
     return pairs(stage, "confirm", arms, stage.confirm_pairs, done, max(stage.aa_pairs, stage.window_repeats))
 
 
 def blocks_of(name: str, stage: Stage) -> list[Block]:
-    """Every block of a stage, for the estimate; the search's last ones stand in for a winner not yet known."""
+    """Every block of a stage, for the estimate; the search's last ones stand in for a candidate not yet known."""
     match stage:
         case Window():
             return window(stage)

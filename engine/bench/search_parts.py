@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from engine.bench import plans_search
-from engine.bench.binding import INERT, could_bind
+from engine.bench.binding import INERT, could_bind, judged
 from engine.bench.ceiling import Outcome
 from engine.bench.ceiling import search as search_ceiling
 from engine.bench.cells import Arm
@@ -60,21 +60,23 @@ def known_mean(values: Sequence[float | None]) -> float | None:
 def cache(points: Sequence[Row], stage: Cache, aa: Sequence[float]) -> list[dict]:
     """Prefix cache on against off, throughput, by workload. `aa`: log ratios of throughput, base against base."""
     found = []
+    on = {
+        dataset: [row for row in points if row["stage"] == "cache" and row["dataset"] == dataset] for dataset in ("random-ids", "shared-prefix")
+    }
     labels = sorted({row["label"] for row in finished(points, "cache")} - {"radix-off"})
-    for dataset in ("random-ids", "shared-prefix"):
-        rows = [row for row in points if row["stage"] == "cache" and row["dataset"] == dataset]
+    logs = {(name, label): rates(pair_values(rows, "cache", ("radix-off", label), RATE)) for name, rows in on.items() for label in labels}
+    spread = Spread.floored(list(logs.values()), aa)
+    for dataset, rows in on.items():
         for label in labels:
-            logs = rates(pair_values(rows, "cache", ("radix-off", label), RATE))
-            if not logs:
+            if not logs[dataset, label]:
                 continue
-            comparison = compare(logs, Spread.pooled([aa, logs]))
             own = [row for row in finished(rows, "cache") if row["label"] == label]
             caps = {row["label"]: row.get("effective_max_running_requests") for row in finished(rows, "cache")}
             found.append(
                 {
                     "label": label,
                     "dataset": dataset,
-                    **comparison.as_dict(),
+                    **compare(logs[dataset, label], spread).as_dict(),
                     "cache_hit_rate": known_mean([row.get("cache_hit_rate") for row in own]),
                     "running_on": caps.get(label),
                     "running_off": caps.get("radix-off"),
@@ -87,7 +89,7 @@ def knobs(points: Sequence[Row], stage: Knobs, aa: Sequence[float]) -> list[dict
     """Every knob against the base beside it, in throughput; and whether it could have done anything. `aa`: as for the cache."""
     bases = ("base", "base@bind")
     logs = {label: [-value for value in values] for label, values in against_base(points, RATE, "knobs", bases).items()}
-    spread = Spread.pooled([aa, *logs.values()])
+    spread = Spread.floored(list(logs.values()), aa)
     found = []
     for label, values in logs.items():
         name = label.partition("=")[0]
@@ -95,30 +97,38 @@ def knobs(points: Sequence[Row], stage: Knobs, aa: Sequence[float]) -> list[dict
         base = next(row for row in finished(points, "knobs") if row["boot"] == changed["boot"] and row["label"] in bases)
         bind, why = could_bind(name, base, changed)
         comparison = compare(values, spread).as_dict()
-        verdict = INERT if bind is False and comparison["verdict"] == "not resolved" else comparison["verdict"]
+        verdict, why = judged(name, bind, comparison["verdict"], why)
         regime = "binding" if label.endswith("@bind") else "matched"
         found.append({"label": label, "knob": name, "regime": regime, **comparison, "verdict": verdict, "could_bind": bind, "why": why})
     return found
+
+
+def inert_pairs(found: Sequence[dict]) -> dict | None:
+    """What the knobs that could do nothing moved all the same: more pairs of one configuration; None where there were none."""
+    logs = [math.log(one["ratio"]) for one in found if one["verdict"] == INERT]
+    return {"comparisons": len(logs), "pairs_each": min(one["n"] for one in found if one["verdict"] == INERT), "largest": math.exp(max(map(abs, logs)))} if logs else None
 
 
 def heads(points: Sequence[Row], stage: Heads, aa: Sequence[float]) -> list[dict]:
     """Every variant of the Markov head against the first, content by content, in time per token; accept lengths beside it."""
     first, *others = (f"head-{kind}" for kind in stage.types)
     found = []
-    for content in stage.contents:
-        rows = [row for row in points if row["stage"] == "heads" and row["content"] == content]
+    of = {content: [row for row in points if row["stage"] == "heads" and row["content"] == content] for content in stage.contents}
+    logs = {
+        (content, label): [-value for value in rates(pair_values(rows, "heads", (first, label), TIME))] for content, rows in of.items() for label in others
+    }
+    spread = Spread.floored(list(logs.values()), aa)
+    for content, rows in of.items():
         for label in others:
-            pairs = pair_values(rows, "heads", (first, label), TIME).values()
-            if not pairs:
+            if not logs[content, label]:
                 continue
-            logs = [math.log(base / own) for _, _, base, own in pairs]
             lengths = {name: [row["accept_length"] for row in finished(rows, "heads") if row["label"] == name] for name in (first, label)}
             found.append(
                 {
                     "label": label,
                     "base": first,
                     "content": content,
-                    **compare(logs, Spread.pooled([aa, logs])).as_dict(),
+                    **compare(logs[content, label], spread).as_dict(),
                     "accept_length": fmean(lengths[label]),
                     "base_accept_length": fmean(lengths[first]),
                 }

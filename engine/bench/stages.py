@@ -235,7 +235,7 @@ class Search:
 
     lane: str = "dspark"
     block_size: int = 3
-    """The base: lane dspark at this block size."""
+    """The base, which competes: lane dspark at this block size."""
     block_sizes: tuple[int, ...] = (1, 2, 3, 4, 5, 6, 7)
     mtp: bool = False
     max_concurrency: int = 4
@@ -389,9 +389,9 @@ SMOKE: dict[str, Stage] = {
     "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
     "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
     "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1),
-    # judges what the search can choose, so that its winner is never one boot more
+    # judges the search's base, its winner wherever so few pairs of boots resolve nothing: then that is not one boot more
     "gate": Gate(
-        block_sizes=(1,), problems=8, sampled_problems=2, repeats=4, texts=2, text_repeats=4, control_problems=4, max_tokens=48, text_tokens=12, max_concurrency=8,
+        block_sizes=(3,), problems=8, sampled_problems=2, repeats=4, texts=2, text_repeats=4, control_problems=4, max_tokens=48, text_tokens=12, max_concurrency=8,
         silent=(("chunked_prefill_size", 32),),
     ),
     "kernels": Kernels(operators=("greedy_accept",)),

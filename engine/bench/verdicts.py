@@ -25,10 +25,14 @@ def geometric(values: Sequence[float]) -> float:
     return math.exp(fmean(math.log(value) for value in values))
 
 
-def pair_values(points: Sequence[Row], stage: str, labels: tuple[str, str], metric: str) -> dict[int, tuple[Row, Row, float, float]]:
-    """Block -> (a row of each boot, geometric mean of each boot's passes), for blocks where both boots finished a cell."""
+def pair_values(
+    points: Sequence[Row], stage: str, labels: tuple[str, str], metric: str, passes: int | None = None
+) -> dict[int, tuple[Row, Row, float, float]]:
+    """Block -> (a row of each boot, geometric mean of each boot's first `passes`, of all where None), where both boots finished a cell."""
     by_boot: dict[tuple[int, str], list[Row]] = defaultdict(list)
     for point in measured(points, stage, metric):
+        if passes is not None and (point.get("in_boot_pass") or 0) >= passes:
+            continue
         by_boot[point["boot"], point["label"]].append(point)
     found = {}
     for block in sorted({boot for boot, _ in by_boot}):

@@ -473,7 +473,7 @@ class Campaign:
         best = min(rows, key=lambda row: row["mean_tpot_ms"])
         for boot in range(plan.aa_boots):
             search("confirm", *base, boot, "base")
-            search("confirm", best["lane"], best["block_size"] or 0, boot, "winner")
+            search("confirm", best["lane"], best["block_size"] or 0, boot, "candidate")
         search_stages(self, load)
         more_sweeps(self)
         self.sentinels()

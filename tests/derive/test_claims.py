@@ -26,7 +26,7 @@ def cook(folder):
     scale(folder, "requests_isl.csv", "e2e_ms", 1.5, isl="4096")
     scale(folder, "sweep_concurrency.csv", "duration_s", 0.1, max_concurrency="16")
     scale(folder, "sweep_concurrency.csv", "mean_e2e_ms", 0.3, max_concurrency="16")
-    scale(folder, "search.csv", "mean_tpot_ms", 2.0, stage="confirm", label="winner")
+    scale(folder, "search.csv", "mean_tpot_ms", 2.0, stage="confirm", label="candidate")
     for label in ("chunked_prefill_size=64", "mamba_ssm_dtype=bfloat16"):
         scale(folder, "search.csv", "mean_tpot_ms", 2.0, stage="knobs", label=label)
     roomy = {"effective_max_running_requests": "160"}

@@ -17,7 +17,7 @@ def test_the_confirmed_ratio_is_the_mean_of_paired_logarithms(derivation, measur
         logs.setdefault((table.columns["boot"][i], table.columns["label"][i]), []).append(math.log(times[i]))
     means = {key: sum(values) / len(values) for key, values in logs.items()}
     boots = sorted({boot for boot, _ in means})
-    expected = math.exp(sum(means[boot, "base"] - means[boot, "winner"] for boot in boots) / len(boots))
+    expected = math.exp(sum(means[boot, "base"] - means[boot, "candidate"] for boot in boots) / len(boots))
     assert derivation.result("search.confirm_ratio").fact.value == pytest.approx(expected)
 
 

@@ -48,6 +48,19 @@ def test_more_boots_never_resolve_less(logs: list[float], boots: int) -> None:
     assert found[0] >= found[1] >= 1
 
 
+def test_the_noise_is_of_as_many_passes_as_a_stage_compares() -> None:
+    """A second pass that undoes the first: nothing is left of the mean, which only the confirmation compares."""
+    points = [
+        {"stage": "aa", "status": "ok", "boot": boot, "in_boot_pass": turn, "label": label, TIME: 4.0 * math.exp(shift), detectable.RATE: 9.0 * math.exp(shift)}
+        for boot in range(3)
+        for turn in (0, 1)
+        for label, shift in (("base-a", 0.0), ("base-b", 0.1 if turn == 0 else -0.1))
+    ]
+    for stage in (*PARTS, "window"):
+        assert detectable.aa_logs(points, stage) == pytest.approx([0.1] * 3)
+    assert detectable.aa_logs(points, "confirm") == pytest.approx([0.0] * 3)
+
+
 def test_nothing_is_planned_where_the_spread_is_unknown() -> None:
     points = aa(NARROW, NARROW)
     for point in points:

@@ -27,7 +27,18 @@ def manifest(winner: str, host: str = HOST) -> dict:
     arms = [{"label": "plain", "lane": "plain", "block_size": None}, {"label": "dspark-g3", "lane": "dspark", "block_size": 3}]
     arms.append({"label": "dspark-g5", "lane": "dspark", "block_size": 5})
     section = {"winner": winner, "candidates": arms, "confirm": {"verdict": "better"}}
-    return {"machine": {"host": host}, "code": "abc", "search": section}
+    stage = {"lane": "dspark", "block_size": 3}
+    return {"machine": {"host": host}, "code": "abc", "config": stage, "search": {**section, "base": "dspark-g3"}}
+
+
+@pytest.mark.parametrize("verdict", ["worse", "not resolved", None])
+def test_without_fresh_boots_that_say_better_the_base_is_judged(verdict: str | None) -> None:
+    """An older search named its candidate the winner whatever fresh boots said; a newer one names the base, which is no candidate."""
+    older = manifest("dspark-g5")
+    older["search"]["confirm"] = verdict and {"verdict": verdict}
+    newer = manifest("dspark-g3")
+    newer["search"] |= {"confirm": older["search"]["confirm"], "candidates": [one for one in newer["search"]["candidates"] if one["label"] != "dspark-g3"]}
+    assert of_manifest(older) == of_manifest(newer) == Winner("dspark-g3", "dspark", 3, None, "abc")
 
 
 @pytest.mark.parametrize(("winner", "more", "judged_as"), [("dspark-g5", ["dspark-g5"], "dspark-g5"), ("dspark-g3", [], "dspark-g3"), ("plain", [], "base")])
@@ -77,7 +88,7 @@ def test_after_a_search_the_gate_judges_its_winner_and_rescoring_keeps_it(campai
     assert search.main(words) == 0
     about = json.loads((out / FILE).read_text("utf8"))
     # the stand-in's clock decides the winner: here it is the block size that the gate does not name
-    about["search"]["winner"] = "dspark-g5"
+    about["search"] |= {"winner": "dspark-g5", "confirm": {"verdict": "better"}}
     (out / FILE).write_text(json.dumps(about), "utf8")
     assert gate.main([*words, "--dry-run", "--json"]) == 0
     assert "dspark-g5" in json.loads(capsys.readouterr().out.splitlines()[-1])["samples"]

@@ -64,7 +64,7 @@ def test_confirm_uses_prompts_of_its_own() -> None:
     seen = {cell.repeat for block in [*plans.search_aa(stage), *plans.search_window(stage)] for cell in block.cells}
     fresh = {cell.repeat for block in plans.search_confirm(stage, dspark(2)) for cell in block.cells}
     assert not seen & fresh
-    assert {arm.label for block in plans.search_confirm(stage, dspark(2)) for arm in block.arms} == {"base", "winner"}
+    assert {arm.label for block in plans.search_confirm(stage, dspark(2)) for arm in block.arms} == {"base", "candidate"}
 
 
 def test_blocks_are_numbered_once() -> None:

@@ -11,7 +11,10 @@ import pytest
 
 from engine import csvio, search
 from engine.bench import plans, verdicts
+from engine.bench.cells import dspark
+from engine.bench.compare import Comparison
 from engine.bench.stages import Search
+from tests.measure.conftest import SIZES
 
 
 def cell_rows(stage: Search, tpot: dict[str, float], noise: float = 0.0) -> list[dict]:
@@ -41,7 +44,7 @@ TPOT = {"base": 4.0, "plain": 5.0, "dspark-g1": 4.4, "dspark-g2": 3.6, "dspark-g
 
 
 def test_candidates_are_judged_in_time_per_token() -> None:
-    found, spread = search.judge(cell_rows(STAGE, TPOT, 0.005), STAGE, [0.006, -0.008, 0.005, -0.003])
+    found, spread = search.judge(cell_rows(STAGE, TPOT, 0.005), STAGE, [0.002, -0.003, 0.002, -0.001])
     by_label = {verdict.arm.label: verdict for verdict in found}
     assert {label: verdict.comparison.verdict for label, verdict in by_label.items()} == {
         "plain": "worse",
@@ -51,7 +54,7 @@ def test_candidates_are_judged_in_time_per_token() -> None:
     }
     assert by_label["dspark-g2"].comparison.ratio == pytest.approx(4.0 / 3.6, rel=0.02)
     assert by_label["dspark-g2"].throughput_ratio == pytest.approx(4.0 / 3.6, rel=0.02)
-    assert spread.df == 3 + 4 * 2
+    assert spread.df == 4 * 2, "candidates with candidates, not with the base's ratio to itself"
 
 
 def test_a_steady_drift_cancels() -> None:
@@ -63,6 +66,36 @@ def test_a_candidate_that_never_finished_has_no_verdict() -> None:
     rows = [row | {"status": "crash"} if row["label"] == "plain" else row for row in cell_rows(STAGE, TPOT)]
     found, _ = search.judge(rows, STAGE, [0.0, 0.01])
     assert "plain" not in {verdict.arm.label for verdict in found}
+
+
+def said(label: str, ratio: float, verdict: str) -> search.Verdict:
+    return search.Verdict(dspark(int(label[-1]), label), Comparison(4, ratio, ratio, ratio, None, None, 1.1, verdict, 0.5), ratio)
+
+
+def test_what_lost_to_the_base_is_not_put_to_the_test() -> None:
+    slow, even, fast = said("dspark-g1", 0.8, "worse"), said("dspark-g2", 0.99, "not resolved"), said("dspark-g6", 1.1, "better")
+    assert search.challenger([slow, even, fast]) is fast and search.challenger([slow, even]) is even
+    assert search.challenger([slow]) is None and search.challenger([]) is None
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("verdict", ["better", "not resolved", "worse", None])
+def test_the_winner_is_the_candidate_only_where_fresh_boots_say_so(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verdict: str | None) -> None:
+    """Whatever the window said: the curve is measured with what is named, and the candidate stands apart with both verdicts."""
+    picked, fresh = said("dspark-g1", 1.3, "better"), said("dspark-g1", 1.1, verdict or "")
+    monkeypatch.setattr(search, "judge", lambda points, stage, aa: ([picked], search.Spread(0.01, 8)))
+    monkeypatch.setattr(search, "confirm", lambda points, candidate, aa: fresh if verdict else None)
+    path = campaign(stages={"search": {**SIZES["search"], "curve": {"levels": [1], "repeats": 1}}})
+    assert search.main(["--campaign", str(path), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    about = json.loads((tmp_path / "out/search.manifest.json").read_text("utf8"))["search"]
+    won = {"label": "dspark-g1", "lane": "dspark", "block_size": 1} if verdict == "better" else {"label": "dspark-g3", "lane": "dspark", "block_size": 3}
+    assert about["winner"] == won["label"] and about["winner_arm"] == won
+    assert about["candidate"]["label"] == "dspark-g1" and about["candidate"]["window"]["verdict"] == "better"
+    assert (about["candidate"]["confirm"] or {}).get("verdict") == verdict
+    rows = csvio.read("points", tmp_path / "out/search.csv")
+    curve = [row for row in rows if row["stage"] == "curve"]
+    assert {row["block_size"] for row in curve if row["label"] == "winner"} == {won["block_size"]}
+    assert min(row["order"] for row in curve) > max(row["order"] for row in rows if row["stage"] == "confirm")
 
 
 @pytest.mark.usefixtures("fake_engine")
@@ -80,8 +113,10 @@ def test_files_noise_and_decision(campaign, tmp_path: Path) -> None:
         if row["metric"] == "accept_length":
             assert row["log_ratio"] == 0.0
     about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
-    assert about["base"] == "dspark-g3" and about["winner"] in {"plain", "dspark-g1"}
-    assert about["confirm"]["label"] == about["winner"] and about["confirm"]["n"] == 2
+    tried = about["candidate"]
+    assert about["base"] == "dspark-g3" and tried["label"] in {"plain", "dspark-g1"}
+    assert about["confirm"] == tried["confirm"] and about["confirm"]["label"] == tried["label"] and about["confirm"]["n"] == 2
+    assert about["winner"] == about["winner_arm"]["label"] == (tried["label"] if about["confirm"]["verdict"] == "better" else "dspark-g3")
     boots = {stage: {row["boot_id"] for row in rows if row["stage"] == stage} for stage in ("aa", "window", "confirm")}
     assert not boots["confirm"] & (boots["aa"] | boots["window"])
     assert "search" not in json.loads((out / "noise.manifest.json").read_text("utf8"))

@@ -71,17 +71,40 @@ def row(**values: object) -> dict:
         ("radix_cache", {}, {"cache_hit_rate": 0.0}, False),
         ("radix_cache", {}, {"cache_hit_rate": 0.6}, True),
         ("page_size", {}, {}, None),
+        ("mamba_ssm_dtype", {"mamba_ssm_dtype": "float32"}, {"mamba_ssm_dtype": "bfloat16"}, True),
+        ("mamba_ssm_dtype", {"mamba_ssm_dtype": "float32"}, {"mamba_ssm_dtype": "float32"}, False),
     ],
 )
 def test_whether_a_knob_could_have_done_anything(knob: str, base: dict, changed: dict, bind: bool | None) -> None:
     assert could_bind(knob, row(**base), row(**changed))[0] is bind
 
 
-@pytest.mark.parametrize("knob", ["chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "max_running_requests"])
+@pytest.mark.parametrize("knob", ["chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "max_running_requests", "mamba_ssm_dtype"])
 def test_what_the_rows_of_a_server_do_not_count_makes_no_knob_inert(knob: str) -> None:
     """A server that says nothing of its queue, cache or graphs: nobody can say that the knob had nothing to do."""
     bind, why = could_bind(knob, row(), row())
     assert bind is None and why
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 2.0])
+def test_a_knob_that_could_do_nothing_has_no_verdict_of_its_own(factor: float) -> None:
+    """However far its ratio lies from one, resolved or not: base and candidate were one configuration. Unless it costs something."""
+    rows, order = [], 0
+    knobs = {"schedule_conservativeness=0.6": factor, "radix_cache=True": factor, "max_running_requests=2": factor}
+    for boot in range(4):
+        for label, rate in (("base", 1.0), *(one for pair in knobs.items() for one in (pair, ("base", 1.0)))):
+            own = {"cache_hit_rate": 0.0, "blocked_by_cap": 5 if label.startswith("max") else 0, **CALM}
+            rows.append(row(label=label, boot=boot, order=order, output_throughput=100.0 * rate * (1 + 0.001 * (order % 3)), **own))
+            order += 1
+    found = {one["knob"]: one for one in search_parts.knobs(rows, Knobs(), [0.001, -0.001, 0.002])}
+    free = {0.5: "worse", 1.0: "not resolved", 2.0: "better"}[factor]
+    assert {name: one["verdict"] for name, one in found.items()} == {
+        "schedule_conservativeness": "inert by construction", "radix_cache": free, "max_running_requests": free
+    }
+    assert found["radix_cache"]["could_bind"] is False and "keeps a tree" in found["radix_cache"]["why"]
+    beside = search_parts.inert_pairs(list(found.values()))
+    assert beside["comparisons"] == 1 and beside["pairs_each"] == 4 and beside["largest"] == pytest.approx(max(factor, 1 / factor), rel=0.01)
+    assert search_parts.inert_pairs([found["radix_cache"]]) is None
 
 
 def test_a_hit_rate_that_nobody_counted_is_unknown() -> None:

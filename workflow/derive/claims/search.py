@@ -13,7 +13,7 @@ def boot_dominates(read):
 
 @claim("search.winner_confirmed", kind="direction", says=("fails.lose",))
 def winner_confirmed(read):
-    """The winner beats the base again on boots that had no part in choosing it."""
+    """The candidate beats the base on boots that had no part in choosing it, and so is the winner."""
     read.cite(
         "search.winner",
         "search.winner_label",

@@ -1,4 +1,4 @@
-"""The staged search: base against base, the block sizes at one load, then base and winner on fresh boots."""
+"""The staged search: base against base, the block sizes at one load, then base and the fastest candidate on fresh boots."""
 
 import math
 
@@ -11,6 +11,8 @@ from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
 STAGES = ("aa", "window", "confirm")
+TRIED = ("candidate", "winner")
+"""Label of what the confirmation put to the test; `winner` in files of an older search, whether it won or not."""
 LATER = ("memory", "factorial", "knobs", "cache", "heads", "lanes", "frontier", "curve", "sentinel")
 """Stages that a search has where its campaign asks for them."""
 
@@ -49,43 +51,43 @@ def boot_s(read):
     return Sample(read.manifest("cost.boot_s", "search"), "s") / Sample(read.manifest("cost.boots", "search"), "boot")
 
 
-def arm_of(read, stage: str, label: str) -> tuple[str, str]:
-    """(lane, block size) of a label in one stage."""
+def arm_of(read, stage: str, label) -> tuple[str, str]:
+    """(lane, block size) of a label, or of one of several, in one stage."""
     rows = read.points("search", stage=stage, label=label)
     return rows.texts("lane")[0], rows.texts("block_size")[0]
 
 
-def drafted(read, stage: str, label: str) -> int:
+def drafted(read, stage: str, label) -> int:
     lane, size = arm_of(read, stage, label)
     if not size:
-        raise Missing(f"the {label} is {lane} decoding, which drafts nothing")
+        raise Missing(f"the {label if label == 'base' else 'candidate'} is {lane} decoding, which drafts nothing")
     return int(size)
 
 
 @fact("search.winner", kind="label")
 def winner(read):
     """lane that the search carried into its confirmation"""
-    return arm_of(read, "confirm", "winner")[0]
+    return arm_of(read, "confirm", TRIED)[0]
 
 
 @fact("search.winner_gamma", kind="count")
 def winner_gamma(read):
     """block size that the search carried into its confirmation"""
-    return drafted(read, "confirm", "winner")
+    return drafted(read, "confirm", TRIED)
 
 
 @fact("search.{label}_label", kind="label", label=("winner", "base"))
 def label(read, label):
-    """lane and block size of the base, or of the winner: the arm that was confirmed, or the fastest where none was"""
+    """lane and block size of the base, or of the candidate: the arm that was put to the test, or the fastest where none was"""
     lane, size = named(read, label)
     return f"{lane}-g{size}" if lane in ("dspark", "lookup") else lane
 
 
 def named(read, label: str) -> tuple[str, str]:
-    """(lane, block size) of the winner or the base."""
-    table = read.campaign.find("points", "search")
-    if table is not None and len(table.select({"stage": "confirm", "label": label, "status": "ok"})):
-        return arm_of(read, "confirm", label)
+    """(lane, block size) of the base, or of the candidate under its older name."""
+    table, confirmed = read.campaign.find("points", "search"), TRIED if label == "winner" else label
+    if table is not None and len(table.select({"stage": "confirm", "label": confirmed, "status": "ok"})):
+        return arm_of(read, "confirm", confirmed)
     if label == "base":
         rows = read.points("search", label=("base", "base-a", "base-b"), stage=STAGES)
         return rows.texts("lane")[0], rows.texts("block_size")[0]
@@ -147,21 +149,21 @@ def beside(bases: list[tuple[float, float]], place: float, drifts: bool) -> floa
 
 @fact("search.winner_ratio", kind="ratio")
 def winner_ratio(read):
-    """time per token of the base / of the winner where the winner was chosen, paired by boot: biased upwards, as the best of several is"""
+    """time per token of the base / of the candidate where it was chosen, paired by boot: biased upwards, as the best of several is"""
     lane, size = named(read, "winner")
     return ratio_of(read, "window", {"lane": lane, "block_size": size or None})
 
 
 @fact("search.plain_tpot_ms", kind="duration", unit="ms/token")
 def plain_tpot_ms(read):
-    """plain time per token at the load and on the prompts where the winner was chosen"""
+    """plain time per token at the load and on the prompts where the candidate was chosen"""
     return measures.time_per_token(read.requests("search", stage="window", lane="plain"))
 
 
 @fact("search.confirm_ratio", kind="ratio")
 def confirm_ratio(read):
-    """time per token of the base / of the winner on fresh boots, paired by boot"""
-    return ratio_of(read, "confirm", {"label": "winner"})
+    """time per token of the base / of the candidate on fresh boots, paired by boot"""
+    return ratio_of(read, "confirm", {"label": TRIED})
 
 
 @fact("search.detectable", kind="percent", unit="percent")
