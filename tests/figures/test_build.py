@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from workflow.derive.fact import Cell, Fact
 from workflow.derive.values import Values
 from workflow.figures import build as building
+from workflow.figures import draw, left
 from workflow.figures.__main__ import main
 from workflow.figures.registry import plate, plates
 
@@ -27,7 +29,8 @@ def test_files_and_index(tmp_path, file, capsys):
     out = tmp_path / "figures"
     assert main(["--values", str(file), "--out", str(out)]) == 0
     index = json.loads((out / "index.json").read_text("utf8"))
-    assert list(index) == [p.id for p in plates()]
+    assert list(index) == sorted([*(p.id for p in plates()), "share.png"])
+    assert index.pop("share.png") == {"file": "share.png", "sha256": hashlib.sha256((out / "share.png").read_bytes()).hexdigest()}
     for name, record in index.items():
         assert record["reason"] is None and (out / record["file"]).exists() and (out / record["narrow"]).exists()
         assert record["keys"] and record["rows"] == len(record["table"]["rows"]) and record["claim"] == plate(name).claim
@@ -53,10 +56,12 @@ def test_again_gives_the_same_bytes_and_drops_what_is_gone(tmp_path, file, few):
 
 def test_every_edit_of_a_drawing_shows_in_the_index(tmp_path, file, few, monkeypatch):
     """The page's rule declares the index and no drawing: a build that ends between the two must not take the old page for a new one."""
-    out, render = tmp_path / "figures", building.render
+    out, render, picture = tmp_path / "figures", draw.render, draw.picture
     assert main(["--values", str(file), "--out", str(out)]) == 0
     before = json.loads((out / "index.json").read_text("utf8"))
-    monkeypatch.setattr(building, "render", lambda sheet, name, stops: render(sheet, name, stops).replace("</svg>", "<g/></svg>"))
+    monkeypatch.setattr(draw, "render", lambda sheet, name, stops: render(sheet, name, stops).replace("</svg>", "<g/></svg>"))
+    monkeypatch.setattr(draw, "picture", lambda values: picture(values) + b"\0")
+    monkeypatch.setattr(left, "code", lambda: "edited")
     assert main(["--values", str(file), "--out", str(out)]) == 0
     after = json.loads((out / "index.json").read_text("utf8"))
     assert all(before[name]["sha256"] != after[name]["sha256"] for name in before)
@@ -80,7 +85,8 @@ def test_a_drawing_over_the_budget_leaves_the_old_ones(tmp_path, file, few, monk
     out = tmp_path / "figures"
     main(["--values", str(file), "--out", str(out)])
     before = {p.name: p.read_bytes() for p in out.iterdir()}
-    monkeypatch.setattr(building, "BUDGET", 100)
+    monkeypatch.setattr(draw, "BUDGET", 100)
+    monkeypatch.setattr(left, "code", lambda: "edited")
     assert main(["--values", str(file), "--out", str(out)]) == 2
     assert "budget" in capsys.readouterr().err
     assert {p.name: p.read_bytes() for p in out.iterdir()} == before

@@ -76,6 +76,7 @@ def test_never_raises(name, values):
 
 def test_nothing_measured_draws_nothing_and_says_why(tmp_path, values):
     index = build(CAMPAIGNS["missing values"](values), tmp_path / "figures")
+    assert index.pop("share.png")["sha256"], "the picture has the name alone"
     assert all(record["file"] is None and "oom" in record["reason"] for record in index.values())
     assert not list((tmp_path / "figures").glob("*.svg"))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 
 from workflow.derive.values import Values
-from workflow.figures import build as building
+from workflow.figures import draw
+from workflow.figures.build import build
 from workflow.figures.share import BUDGET, picture
 
 
@@ -27,10 +28,10 @@ def test_other_values_give_another_picture_and_none_still_give_one(values):
 
 
 def test_one_over_its_budget_is_named(values, tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "SHARE_BUDGET", 10)
+    monkeypatch.setattr(draw, "SHARE_BUDGET", 10)
     try:
-        building.build(values, tmp_path / "figures")
-    except building.TooLarge as error:
+        build(values, tmp_path / "figures")
+    except draw.TooLarge as error:
         assert "share.png" in str(error) and not (tmp_path / "figures").exists()
     else:
         raise AssertionError("nothing was said")

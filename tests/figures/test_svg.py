@@ -12,7 +12,7 @@ from pathlib import Path
 from lxml import etree
 
 from tests.figures.plain import PlainNumbers, strings
-from workflow.figures.build import BUDGET
+from workflow.figures.draw import BUDGET
 from workflow.figures.fill import standalone
 from workflow.figures.style import LAYOUTS, TOKENS
 

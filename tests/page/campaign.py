@@ -122,8 +122,10 @@ class Workspace:
         drawn = {f"window{suffix}.svg": SVG.format(id) for suffix, id in (("", "window-wide"), (".narrow", "window-narrow"))}
         for name, svg in drawn.items():
             (folder / name).write_text(svg)
-        (folder / "share.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-        (folder / "index.json").write_text(json.dumps({"window": PLATE | {"sha256": hashlib.sha256("".join(drawn.values()).encode()).hexdigest()}}))
+        (folder / "share.png").write_bytes(png := b"\x89PNG\r\n\x1a\n")
+        index = {"window": PLATE | {"sha256": hashlib.sha256("".join(drawn.values()).encode()).hexdigest()}}
+        index["share.png"] = {"file": "share.png", "sha256": hashlib.sha256(png).hexdigest()}
+        (folder / "index.json").write_text(json.dumps(index))
         return space
 
     def values(self, facts: dict | None = None, claims: dict | None = None) -> None:

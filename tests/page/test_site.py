@@ -125,16 +125,18 @@ def test_a_plate_that_was_not_drawn_says_why(workspace):
         ("window.svg", lambda text: text[: len(text) // 2], "not what was drawn"),
         ("window.narrow.svg", lambda text: text.replace("@@", "@", 1), "not what was drawn"),
         ("window.narrow.svg", lambda text: None, "not there"),
+        ("share.png", lambda text: "", "not what was drawn"),
+        ("share.png", lambda text: None, "not there"),
         *(("index.json", lambda text, name=name: json.dumps({"window": {key: value for key, value in json.loads(text)["window"].items() if key != name}}),
            f"lacks {name}") for name in sorted(RECORD)),
     ],
 )  # fmt: skip
 def test_a_damaged_drawing_is_one_line_with_its_file(workspace, file, change, says):
     path = workspace.root / "build/local/figures" / file
-    if (new := change(path.read_text("utf8"))) is None:
+    if (new := change(path.read_text("latin-1"))) is None:
         path.unlink()
     else:
-        path.write_text(new)
+        path.write_text(new, "latin-1")
     with pytest.raises(PageError) as error:
         workspace.build()
     (line,) = str(error.value).splitlines()

@@ -39,8 +39,8 @@ root, out, *sys.argv = sys.argv[1:]
 atexit.register(lambda: open(out, "w").write(json.dumps(sorted(opened))))
 runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 """
-OWN = re.compile(r"site/|workflow/build/(site\.json|previous/|logs/|\w+/figures/[\w.-]+\.(svg|png)$)")
-"""What the page wrote itself the last time, and the drawings, which are written together with their index."""
+OWN = re.compile(r"site/|workflow/build/(site\.json|previous/|logs/|\w+/figures/([\w.-]+\.(svg|png)|drawn\.json)$)")
+"""What a program wrote itself the last time: the page; the drawings, which are written together with their index, and what was asked for them."""
 
 
 def read_by(copy: Copy, command: tuple[str, ...], out: Path) -> set[str]:

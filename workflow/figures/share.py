@@ -16,7 +16,6 @@ from workflow.figures.scale import log_over, round_log_ticks
 from workflow.figures.sheet import Panel, Sheet
 from workflow.figures.style import DEN, INK, INK2, NUM, PAPER, Layout, Token
 
-FILE = "share.png"
 BUDGET = 120_000
 """Bytes of the picture."""
 PAPERSIZE = Layout("share", 1200, 25.0, 50.0)

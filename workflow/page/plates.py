@@ -26,7 +26,8 @@ WORDS_OF_DRAWING = re.compile(r"<(?:text|g)\b[^>]*>")
 UNFILLED = re.compile(r'(<path [^>]*?) fill="none"')
 HALO = 'stroke="var(--paper)" stroke-width="4" paint-order="stroke"'
 FALLBACK = re.compile(r"var\((--[a-z0-9-]+),[^)]*\)")
-INDEX = "index.json"
+INDEX, SHARE = "index.json", "share.png"
+"""What is known of each drawing, and the one of no plate; it has a record there too, of its file alone."""
 RECORD = {"claim", "wide", "code", "keys", "sources", "table"}
 """What the record of a plate has, drawn or not."""
 AGAIN = "build it again with `python -m workflow.figures`"
@@ -60,6 +61,7 @@ class Drawing:
         if not file.exists():
             raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates")
         index = _index(file)
+        index.pop(SHARE, None)
         if unknown := [plate for plate in plates if plate not in index]:
             raise PageError.at(str(file), 0, f"no plate {unknown[0]!r}; there are: {', '.join(index)}", "plates")
         try:
@@ -100,11 +102,25 @@ def _index(file: Path) -> dict:
     if not isinstance(index, dict) or not index:
         raise PageError.at(str(file), 0, f"expected an object with a record for each plate; {AGAIN}", "plates")
     for plate, record in index.items():
+        if plate == SHARE and isinstance(record, dict):
+            continue
         lacks = sorted(RECORD - set(record)) if isinstance(record, dict) else sorted(RECORD)
         lacks += ["sha256"] if not lacks and record.get("file") and "sha256" not in record else []
         if lacks:
             raise PageError.at(str(file), 0, f"the record of plate {plate!r} lacks {', '.join(lacks)}; {AGAIN}", "plates")
     return index
+
+
+def picture(folder: Path) -> bytes:
+    """The picture for links. Raises PageError when it is not the one that the index names."""
+    file = folder / SHARE
+    try:
+        content, drawn = file.read_bytes(), _index(folder / INDEX).get(SHARE, {}).get("sha256")
+    except FileNotFoundError:
+        raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates") from None
+    if drawn != hashlib.sha256(content).hexdigest():
+        raise PageError.at(str(file), 0, f"not what was drawn: the checksum is not that of {folder / INDEX}; {AGAIN}", "plates")
+    return content
 
 
 @dataclass

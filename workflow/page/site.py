@@ -19,6 +19,7 @@ from workflow.page.errors import PageError, Problem
 from workflow.page.feed import Entry, feed, sitemap
 from workflow.page.inert import UNSAFE, inert_json
 from workflow.page.links import Links
+from workflow.page.plates import picture
 from workflow.page.previous import Published
 from workflow.page.render import Builder, Campaign, Page, Sources
 from workflow.page.routes import ASSETS, routes
@@ -79,7 +80,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files |= {path: svg.encode() for path, svg in builder.figures()}
     except PageError as error:
         builder.problems += error.problems
-    result.files[here.share()] = _share(folder / name / "figures" / Path(here.share()).name)
+    result.files[here.share()] = picture(folder / name / "figures")
     result.files[f"{here.prefix}values.json"] = values_file.read_bytes()
     claims = folder / name / "claims.json"
     result.files[f"{here.prefix}claims.json"] = (
@@ -89,12 +90,6 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files[here.data(path.name.removesuffix(".gz"))] = read_bytes(plan.root / path)
     result.problems += builder.problems
     return pages
-
-
-def _share(file: Path) -> bytes:
-    if not file.exists():
-        raise PageError.at(str(file), 0, "not there; build it with `python -m workflow.figures`", "plates")
-    return file.read_bytes()
 
 
 def _entry(page: Page) -> Entry:
