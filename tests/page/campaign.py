@@ -79,7 +79,7 @@ FACTS = [
 ]
 CLAIMS = [
     Claim("w.wins", "holds", "superlative", "w.speedup is the largest of its set", 0.5, 0.02, "log ratio", ("w.speedup", "w.best_gamma"),
-          says=("best", "holds.fastest", "fails.slowest", "holds.rise", "fails.fall")),  # fmt: skip
+          says=("best", "holds.fastest", "fails.slowest", "holds.rise", "fails.fall")),
     Claim("prologue.fraction_closes", "holds", "product", evidence=("prologue.best.throughput",)),
     Claim("prologue.largest_win", "unresolved", "superlative"),
     Claim("prologue.largest_loss", "missing", "superlative"),
