@@ -113,6 +113,7 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
     if why := unbooted.cannot(campaign, "verify_cost"):
         unbooted.skip(campaign, "verify_cost", args, argv, f"{PROGRAM} --sweep verify_cost", why)
         return 0
+    cost_sweep.check(campaign.path, stage)
     if args.dry_run:
         variants, cells = stage.variants, stage.cells
         seconds = cost_sweep.estimate_s(stage)

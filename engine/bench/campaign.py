@@ -12,9 +12,9 @@ import yaml
 from engine import backends
 from engine.backends import server_config
 from engine.backends.server_config import ServerConfig
-from engine.bench import plans
-from engine.bench.settings import check_memory, check_settings
-from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Kernels, Search, Stage, VerifyCost
+from engine.bench.plan_check import check_plan
+from engine.bench.settings import check_engine, check_memory, check_settings
+from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Search, Stage
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
@@ -110,13 +110,15 @@ def load(path: Path, preset: str | None = None, weights: Path | None = None) -> 
     if document["backend"] != "embedded":
         server = served(path, document["backend"], measure, settings)
         stages = {name: drafts_in(stage, measure["server"].get("drafts")) for name, stage in stages.items()}
+    flags = getattr(backends.backend(document["backend"]), "flags", None)
+    if flags is None:
+        check_engine(path, engine, own_threads)
     for name, stage in stages.items():
         cross_check(path, name, stage)
-        flags = getattr(backends.backend(document["backend"]), "flags", None)
         check_settings(path, name, stage, engine, flags)
         if flags is None:
             check_memory(path, name, stage, engine)
-        fits_pools(path, name, stage, engine)
+        check_plan(path, name, stage, engine)
     return Campaign(
         path=path,
         name=document["name"],
@@ -208,26 +210,6 @@ def part(stage: Stage, name: str, value: object) -> object:
 def frozen(value: object) -> object:
     """Lists, nested ones included, as tuples."""
     return tuple(frozen(one) for one in value) if isinstance(value, list) else value
-
-
-def fits_pools(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
-    """The longest request of a stage, with the drafts beyond its end, must fit the context and the KV pool."""
-    if isinstance(stage, Gate | Kernels | VerifyCost):
-        return
-    cells = [cell for block in plans.blocks_of(name, stage) for cell in block.cells if not cell.arm.knobs]
-    if not cells:
-        return
-    isl, osl, gamma = max((cell.isl, cell.osl, cell.arm.block_size or 0) for cell in cells)
-    gamma = max(gamma, *(cell.arm.block_size or 0 for cell in cells if (cell.isl, cell.osl) == (isl, osl)))
-    for flag, limit, need in (
-        ("context_length", engine.context_length, isl + osl),
-        ("max_total_num_tokens", engine.max_total_num_tokens, isl + osl + gamma),
-    ):
-        if limit is not None and need > limit:
-            raise ConfigError(
-                f"{path}: measure.engine.{flag}: {limit} is less than the {need} tokens of a request of stages.{name} "
-                f"(isl {isl}, osl {osl}{f', block_size {gamma}' if flag == 'max_total_num_tokens' else ''})"
-            )
 
 
 def cross_check(path: Path, name: str, stage: Stage) -> None:

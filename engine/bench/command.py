@@ -8,7 +8,8 @@ import os
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from engine.bench.estimate import CostModel, command_s, minutes
 from engine.bench.journal import Journal, digest
 from engine.bench.lock import hold_machine
 from engine.bench.lossless import lossless
+from engine.bench.plan_check import check_prompts
 from engine.bench.progress import Progress
 from engine.bench.session import Session
 from engine.bench.subject import Subject
@@ -115,6 +117,19 @@ def dry_run(title: str, campaign: Campaign, blocks: Sequence[Block], as_json: bo
     print(f"{title}, preset {campaign.preset}: {len(cells)} cells ({stages}), {boots} boots, about {minutes(seconds)} on one thread")
 
 
+@contextmanager
+def unless_refused(*folders: Path) -> Iterator[None]:
+    """Folders that were made inside and hold nothing are gone again when what is inside is refused."""
+    missing = [one for folder in folders for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        yield
+    except (ConfigError, OSError):
+        for folder in sorted(missing, key=lambda one: -len(one.parts)):
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+
+
 def writable(out: Path) -> None:
     """Fail now rather than after the measurement."""
     out.mkdir(parents=True, exist_ok=True)
@@ -171,16 +186,19 @@ class Run:
         asked = args.cpu if args.cpu is not None else campaign.cpu
         if pinned and asked is not None:
             pinned_cpu(asked)
-        writable(args.out)
-        hashes = fingerprint()
-        machine_lock = hold_machine(progress.say)
-        load_start = load_average()
-        # the least busy one is chosen once nobody else measures
-        cpu = pinned_cpu(asked) if pinned else None
-        leave_cpu(cpu)
-        machine = Machine.read()
+        check_prompts(campaign.path, stage, campaign.stage(stage), subject.held_out, campaign.name, campaign.seed)
         beside = args.out.resolve()
-        journal = Journal((args.journal or beside.with_name(f"{beside.name}.journal")) / f"{stage}{part_name and '.'}{part_name}.jsonl", args.resume)
+        journals = (args.journal or beside.with_name(f"{beside.name}.journal")).resolve()
+        with unless_refused(beside, journals):
+            writable(args.out)
+            hashes = fingerprint()
+            machine_lock = hold_machine(progress.say)
+            load_start = load_average()
+            # the least busy one is chosen once nobody else measures
+            cpu = pinned_cpu(asked) if pinned else None
+            leave_cpu(cpu)
+            machine = Machine.read()
+            journal = Journal(journals / f"{stage}{part_name and '.'}{part_name}.jsonl", args.resume)
         session = Session(
             campaign,
             stage,

@@ -51,6 +51,13 @@ def flat(row: dict) -> Row:
     }
 
 
+def check(path: Path, stage: VerifyCost, campaigns: Path = CAMPAIGNS) -> None:
+    """Refuse an acceptance that no campaign has; raises `ConfigError` naming file and key."""
+    if stage.acceptance and not (campaigns / stage.acceptance / "sweep_window.csv").is_file():
+        have = sorted(one.parent.name for one in campaigns.glob("*/sweep_window.csv"))
+        raise ConfigError(f"{path}: measure.stages.verify_cost.acceptance: no campaign {stage.acceptance!r} with a sweep_window.csv; there are: {', '.join(have)}")
+
+
 def estimate_s(stage: VerifyCost) -> float:
     """Rough seconds, for the estimate alone."""
     return sum(_process_s(one) for one in stage.processes())

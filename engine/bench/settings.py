@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,6 +46,20 @@ def read_model(engine: EngineConfig) -> ModelConfig | None:
     """The model of the weights folder; None where there is none yet, which a dry run need not mind."""
     file = engine.weights / "target.json"
     return ModelConfig.load(file) if file.is_file() else None
+
+
+def check_engine(path: Path, engine: EngineConfig, own_threads: Mapping[str, int]) -> None:
+    """Refuse settings of the campaign itself that no boot could serve; raises `ConfigError` naming their key. `own_threads`: stage -> its threads."""
+    model = read_model(engine)
+    if model is None:
+        return
+    for where, threads in (("measure", engine.threads), *((f"measure.stages.{name}", count) for name, count in own_threads.items())):
+        try:
+            replace(engine, lane="plain", threads=threads).check(model)
+        except ConfigError as fault:
+            flag = str(fault).split()[0].removeprefix("--").replace("-", "_")
+            key = {"threads": f"{where}.threads", "seed": "measure.seed"}.get(flag, f"measure.engine.{flag}")
+            raise ConfigError(f"{path}: {key}: {fault}") from None
 
 
 def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, flags: FlagMap | None = None) -> None:

@@ -45,6 +45,99 @@ def test_a_bad_value_is_named(campaign, tmp_path: Path, capsys: pytest.CaptureFi
     assert not out.exists()
 
 
+def edited(campaign, stage: str, key: str, value: object) -> str:
+    """A campaign in which one key of a stage, or of a part of it, has another value; `measure` names the campaign's own keys."""
+    if stage == "measure":
+        return str(campaign(**{key: value}))
+    *parts, last = key.split(".")
+    values: dict = {last: value}
+    for part in reversed(parts):
+        values = {part: values}
+    sizes = {**SIZES, "gate": {"problems": 4, "sampled_problems": 2, "max_concurrency": 4}}
+    return str(campaign(stages={**sizes, stage: {**sizes.get(stage, {}), **values}}))
+
+
+SETTINGS_OF_A_REGIME = "search.knobs.binding.0.1.0.1"
+PLANNED = [
+    ("search", "knobs.binding", [["radix_cache", [["load_isl", "x"]]]], f"{SETTINGS_OF_A_REGIME}: 'x' is not of type 'integer'"),
+    ("search", "knobs.binding", [["radix_cache", [["load_isl", 0]]]], f"{SETTINGS_OF_A_REGIME}: 0 is less than the minimum of 2"),
+    ("search", "knobs.binding", [["radix_cache", [["load_isl", 90000]]]], f"{SETTINGS_OF_A_REGIME}: 90000 is greater than the maximum"),
+    ("search", "knobs.binding", [["radix_cache", [["load_concurrency", 0]]]], f"{SETTINGS_OF_A_REGIME}: 0 is less than the minimum of 1"),
+    ("search", "knobs.binding", [["radix_cache", [["load_num_prompts", 2.5]]]], f"{SETTINGS_OF_A_REGIME}: 2.5 is not of type 'integer'"),
+    ("search", "knobs.binding", [["radix_cache", []]], "search.knobs.binding.0.1: [] should be non-empty"),
+    ("search", "knobs.binding", [["radix_cache", "load_isl"]], "search.knobs.binding.0.1: 'load_isl' is not of type 'array'"),
+    ("search", "knobs.binding", [["schedule_conservativeness", [["max_total_num_tokens", 16]]]], "search.knobs.binding: a request of 25 tokens"),
+    ("search", "knobs.binding", [["chunked_prefill_size", [["load_isl", 16384]]]], "engine.context_length: 16384 is less than the 16390 tokens of a request of stages.search.knobs"),
+    ("search", "factorial", {"max_concurrency": 64, "num_prompts": 8}, "search.factorial.max_concurrency: 64 in flight need as many prompts; there are 8"),
+    ("search", "cache.gsp_system_prompt_len", 16384, "a request of stages.search.cache"),
+    ("search", "cache.max_concurrency", 17, "search.cache.max_concurrency: 17 in flight need as many prompts"),
+    ("search", "memory.isl", 16384, "a request of stages.search.memory"),
+    ("search", "lanes.block_sizes", [["foo", [1]]], "search.lanes.block_sizes.0.0: 'foo' is not one of ['dspark'"),
+    ("search", "lanes.block_sizes", [["dspark", [0]]], "search.lanes.block_sizes.0.1.0: 0 is less than the minimum of 1"),
+    ("search", "lanes.block_sizes", [["dspark", []]], "search.lanes.block_sizes.0.1: [] should be non-empty"),
+    ("search", "lanes.block_sizes", [["dspark", 3]], "search.lanes.block_sizes.0.1: 3 is not of type 'array'"),
+    ("search", "lanes.block_sizes", [["mtp", [1, 2]]], "search.lanes: mtp is named 2 times"),
+    ("search", "heads.isl", 16384, "a request of stages.search.heads"),
+    ("search", "threads", 64, "search.threads: --threads 64: this machine has"),
+    ("window", "osl", 16384, "a request of stages.window"),
+    ("batch", "levels", [1, 64], "batch.levels: 64 in flight need as many prompts; num_prompts is 32"),
+    ("acceptance", "temperatures", [99], "acceptance.temperatures.0: 99 is greater than the maximum of 2"),
+    ("gate", "temperature", 99, "gate.temperature: 99 is greater than the maximum of 2"),
+    ("gate", "silent", [["chunked_prefill_size", [64]]], "gate.silent.0.1: [64] is not of type"),
+    ("measure", "temperature", 99, "measure.temperature: 99 is greater than the maximum of 2"),
+    ("measure", "threads", 64, "measure.threads: --threads 64: this machine has"),
+    ("measure", "engine", {"chunked_prefill_size": 3}, "measure.engine.chunked_prefill_size: --chunked-prefill-size 3: must be a multiple"),
+    ("measure", "engine", {"context_length": 1 << 20}, "measure.engine.context_length: --context-length 1048576: the model was built for"),
+]
+DRAWN = [
+    ("window", "num_prompts", 4000, "window.num_prompts: "),
+    ("isl", "num_prompts", 1000, "isl.num_prompts: "),
+    ("osl", "num_prompts", 4000, "osl.num_prompts: "),
+    ("content", "num_prompts", 4000, "content.num_prompts: "),
+    ("acceptance", "rounds", [4096 * 4], "acceptance.rounds"),
+    ("search", "num_prompts", 4096, "search.num_prompts: "),
+    ("search", "cache", {"gsp_num_groups": 1024, "gsp_prompts_per_group": 1, "max_concurrency": 1}, "search.cache.gsp_prompts_per_group: "),
+    ("search", "heads.num_prompts", 4096, "search.heads.num_prompts: "),
+    ("search", "factorial.num_prompts", 4096, "search.factorial.num_prompts: "),
+    ("search", "lanes.num_prompts", 4096, "search.lanes.num_prompts: "),
+    ("gate", "texts", 4096, "gate.texts: "),
+]
+
+
+@pytest.mark.parametrize(("stage", "key", "value", "says"), [*PLANNED, *DRAWN])
+def test_every_edit_that_no_plan_can_hold_is_one_line_and_leaves_nothing(
+    campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], stage: str, key: str, value: object, says: str
+) -> None:
+    """Before anything is measured: file, key and what is right, from the command that measures the stage."""
+    path, out = edited(campaign, stage, key, value), tmp_path / "made" / "out"
+    program, words = {"search": (search, []), "gate": (gate, [])}.get(stage, (sweep, ["--sweep", "isl" if stage == "measure" else stage]))
+    before = sorted(tmp_path.iterdir())
+    assert program.main([*words, "--campaign", path, "--out", str(out)]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"{path}: measure." in said and says in said, said
+    assert sorted(tmp_path.iterdir()) == before, "nothing is left behind"
+    if (stage, key, value, says) in PLANNED:
+        assert program.main([*words, "--campaign", path, "--dry-run"]) == 2 and capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("program", [sweep, search, gate])
+def test_a_journal_that_cannot_be_made_leaves_no_folder(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str], program) -> None:
+    path, out = edited(campaign, "gate", "problems", 4), tmp_path / "deep" / "out"
+    (tmp_path / "file").write_text("")
+    words = ["--sweep", "isl"] if program is sweep else []
+    assert program.main([*words, "--campaign", path, "--out", str(out), "--journal", str(tmp_path / "file" / "j")]) == 2
+    assert "Not a directory" in capsys.readouterr().err and not (tmp_path / "deep").exists()
+
+
+def test_an_acceptance_that_no_campaign_has(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(campaign(stages={"verify_cost": {"acceptance": "nope"}}))
+    for words in (["--dry-run"], ["--out", "made"]):
+        assert sweep.main(["--sweep", "verify_cost", "--campaign", path, *words]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and "verify_cost.acceptance: no campaign 'nope' with a sweep_window.csv; there are: " in said
+    assert not Path("made").exists()
+
+
 def test_requests_that_the_pools_cannot_hold(campaign, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(campaign(engine={"max_total_num_tokens": 64}))
     assert "measure.engine.max_total_num_tokens: 64 is less than the 73 tokens of a request of stages.isl" in refused(

@@ -112,7 +112,8 @@ def test_parts_are_refused_or_gathered(campaign, parts: list[Path], tmp_path: Pa
     for name in names:
         validate_csv(out / name)
         validate_manifest(out / name.replace(".csv", ".manifest.json"), out / name)
-    assert cells(out) == Counter({("isl", label, isl, repeat): 1 for label in ("plain", "dspark-g3") for isl in (16, 32) for repeat in range(3)})
+    kinds = (("isl", "plain"), ("isl", "dspark-g3"), ("teacher_forced", "dspark-g3"))
+    assert cells(out) == Counter({(*kind, isl, repeat): 1 for kind in kinds for isl in (16, 32) for repeat in range(3)})
     points = csvio.read("points", out / "sweep_isl.csv")
     for column in ("run_id", "order"):
         assert len({row[column] for row in points}) == len(points)
