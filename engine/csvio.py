@@ -1,8 +1,8 @@
 """CSV files of the measuring side: rows checked against a JSON Schema, several files published together.
 
 The schemas in `workflow/schemas` are read as data. They describe one row; the order of their properties is the order of
-the columns. An empty cell is null. Where a schema names the columns of a skipped row (`skipped`), a row of that status has a
-reason in `note` and no measured value.
+the columns. An empty cell is null. Where a schema names the columns of a skipped row (`skipped`), a row of that status, or of one of
+the statuses named there, has a reason in `note` and no measured value.
 """
 
 from __future__ import annotations
@@ -102,14 +102,14 @@ def columns(kind: str) -> tuple[Column, ...]:
 
 
 def filled(kind: str, row: Row) -> frozenset[str] | None:
-    """Columns that a row may fill where it says that it was skipped; None for every other row, whose columns all have their rules."""
+    """Columns that a row may fill where it says that nothing was measured; None for every other row, whose columns all have their rules."""
     about = schema_of(kind).get(SKIPPED)
-    return frozenset((*about["columns"], "status", "note")) if about and row.get("status") == SKIPPED else None
+    return frozenset((*about["columns"], "status", "note")) if about and row.get("status") in about.get("statuses", (SKIPPED,)) else None
 
 
-def skipped(kind: str, note: str, **filled: Cell) -> Row:
+def skipped(kind: str, note: str, status: str = SKIPPED, **filled: Cell) -> Row:
     """A row that stands for what was not measured, with its reason. `filled`: what it stands for, as far as the kind has such columns."""
-    return {**{name: filled[name] for name in schema_of(kind)[SKIPPED]["columns"] if name in filled}, "status": SKIPPED, "note": note}
+    return {**{name: filled[name] for name in schema_of(kind)[SKIPPED]["columns"] if name in filled}, "status": status, "note": note}
 
 
 def check(kind: str, row: Row, where: str) -> None:
@@ -125,9 +125,9 @@ def check(kind: str, row: Row, where: str) -> None:
         if own is None or value is not None and column.name in own:
             fault = column.fault(value)
         elif value is not None:
-            fault = f"{value!r} stands in a row that was skipped; expected nothing"
+            fault = f"{value!r} stands in a row of status {row['status']}; expected nothing"
         else:
-            fault = "must not be empty: why was the row skipped?" if column.name == "note" else None
+            fault = f"must not be empty: why is the row's status {row['status']}?" if column.name == "note" else None
         if fault:
             raise TableError(f"{where}: column {column.name}: {fault}")
 

@@ -35,33 +35,42 @@ PROGRAM = "engine.gate"
 
 def section(every: Sequence[Row], stage: Gate, winner: Winner | None = None, rescored: bool = False, served: bool = False) -> dict:
     """The `gate` section of the manifest. `served`: the answers came over HTTP."""
-    rows = [row for row in every if row.get("status") != csvio.SKIPPED]
     configs = gate_plan.configs(stage, winner)
-    checks = gate_checks.verdicts(rows, stage, configs, served)
+    checks = gate_checks.verdicts(every, stage, configs, served)
     left_out = [{"config": row["config"], "check": None, "reason": row["note"]} for row in every if row.get("status") == csvio.SKIPPED]
     left_out += [{"config": check.config, "check": check.name, "reason": check.detail} for check in checks if check.verdict == gate_checks.SKIPPED]
-    ran = [config for config in configs if any(row["config"] == config.arm.label for row in rows)]
-
-    def control(role: str, good: str) -> bool | None:
-        labels = [config.arm.label for config in ran if config.role == role]
-        return all(gate_checks.outcome(checks, label) == good for label in labels) if labels else None
-
+    asked = gate_checks.asked(every, configs)
+    silence = {check.config: check for check in checks if check.name == gate_checks.ANSWERS}
+    control = [gate_checks.outcome(checks, c.arm.label) == gate_checks.PASS for c in asked if c.role == "control" and c.arm.label not in silence]
+    broken = [config for config in asked if config.fault]
     positive = [check.verdict == gate_checks.PASS for check in checks if check.name == "positive control" and check.verdict != gate_checks.SKIPPED]
     return {
-        "verdict": gate_checks.overall(checks, ran),
+        "verdict": gate_checks.overall(checks, asked),
         "margins": {name: getattr(stage, name) for name in ("margin", "sampled_margin", "health_margin", "accept_floor")},
-        "configs": {c.arm.label: {"role": c.role, "outcome": gate_checks.outcome(checks, c.arm.label)} for c in ran if c.role != "base"},
+        "configs": {c.arm.label: {"role": c.role, "outcome": gate_checks.outcome(checks, c.arm.label)} for c in asked if c.role != "base"},
         **({"winner": {**winner.as_dict(), "config": gate_plan.label_of(winner, configs)}} if winner else {}),
         "planned": planned(stage),
         "checks": [check.as_dict() for check in checks],
         "controls": {
-            "off_off_lossless": control("control", gate_checks.PASS),
-            "broken_fails": control("broken", gate_checks.FAIL),
+            "off_off_lossless": all(control) if control else None,
+            "broken_fails": gate_checks.caught(checks, broken[0]) if broken else None,
             "state_moves": all(positive) if positive else None,
         },
+        **({"broken": broken_section(checks, broken[0])} if broken and broken[0].arm.label not in silence else {}),
+        **({"unanswered": [unanswered_section(c, silence[c.arm.label]) for c in asked if c.arm.label in silence]} if silence else {}),
         **({"skipped": left_out} if left_out else {}),
         **({"rescored": True} if rescored else {}),
     }
+
+
+def broken_section(checks: Sequence[gate_checks.Check], config: gate_plan.Config) -> dict:
+    """Which checks must see the fault, and which failed."""
+    failed = [check.name for check in checks if check.config == config.arm.label and check.verdict == gate_checks.FAIL]
+    return {"config": config.arm.label, "fault": config.fault, "must_fail": list(gate_checks.MUST_FAIL[config.fault]), "failed": failed}
+
+
+def unanswered_section(config: gate_plan.Config, check: gate_checks.Check) -> dict:
+    return {"config": config.arm.label, "role": config.role, "status": check.numbers["status"], "reason": check.detail}
 
 
 def planned(stage: Gate) -> dict:
@@ -100,6 +109,9 @@ def lines(found: dict) -> list[str]:
     """What a reader wants on the terminal."""
     said = [f"{check['config']}: {check['name']}: {check['verdict']}: {check['detail']}" for check in found["checks"]]
     left_out = found.get("skipped", [])
+    if "broken" in found:
+        seen = "is caught" if found["controls"]["broken_fails"] else "is NOT caught"
+        said.append(f"{found['broken']['config']} {seen}: must fail {', '.join(found['broken']['must_fail'])}; failed {', '.join(found['broken']['failed']) or 'none'}")
     said += [f"{one['config']}: skipped: {one['reason']}" for one in left_out if one["check"] is None]
     configurations = sum(one["check"] is None for one in left_out)
     more = f"; skipped: configurations {configurations}, checks {len(left_out) - configurations}" if left_out else ""
@@ -154,11 +166,11 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
             progress.say(line)
         # the base comes first: without it nothing is asked of the others
         runner.run(configs[0], asked, left=len(configs) - 1)
-        base = next((row for row in runner.rows if row["config"] == gate_plan.BASE), None)
-        if base is None:
-            raise ConfigError("the base configuration could not be run, so there is nothing to compare with; the log says why")
-        if base.get("status") == csvio.SKIPPED:
+        base = {"status": None, **runner.rows[0]}
+        if base["status"] == csvio.SKIPPED:
             return without_base(run, args, base["note"])
+        if base["status"] is not None:
+            raise ConfigError(f"the base configuration could not be run, so there is nothing to compare with: {base['status']}: {base['note']}")
         for place, config in enumerate(configs[1:], 2):
             runner.run(config, asked, left=len(configs) - place)
         found = section(runner.rows, stage, winner, served=campaign.server is not None)
@@ -183,7 +195,7 @@ def rescore(args: argparse.Namespace) -> int:
     """Score kept outputs again, with this version's scorer and the campaign's margins; nothing is run. With --dry-run nothing is written either."""
     campaign = load(args)
     kept = Kept.read(args.rescore, campaign.stage("gate"))
-    rows = [row if row.get("status") == csvio.SKIPPED else scored(row) for row in kept.rows]
+    rows = [scored(row) if row.get("status") is None else row for row in kept.rows]
     found = section(rows, kept.stage, kept.winner, rescored=True, served=kept.served)
     if not args.dry_run:
         content = csvio.render("gate", rows, "gate.csv")

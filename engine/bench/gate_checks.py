@@ -15,6 +15,9 @@ from engine.csvio import Row
 
 PASS, FAIL, UNRESOLVED, NOTE, SKIPPED = "pass", "fail", "not resolved", "note", "skipped"
 VARIETY_P = 0.01
+ANSWERS, VARIETY = "answers", "variety"
+MUST_FAIL = {"greedy-verify": (VARIETY,)}
+"""Fault -> the checks that see it, all of which must fail: another one that fails beside them may do so by chance."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +70,19 @@ def accuracy(rows: Sequence[Row], config: str, task: str, margin: float) -> Chec
 
 
 def text_health(rows: Sequence[Row], config: str, stage: Gate) -> list[Check]:
-    """Stop rate, answers and degeneration over the checkable halves, against the base's."""
-    checks = []
-    own, base = ([row for task in (plan.GREEDY, plan.SAMPLED) for row in select(rows, name, task)] for name in (config, plan.BASE))
-    if not own:
-        return []
-    for name, column, good in (("truncated", "truncated", 0), ("no answer", "answered", 1), ("degenerate", "degenerate", 0)):
+    """Stop rate, answers and degeneration over the checkable halves, and degeneration of sampled text, against the base's.
+
+    Text has a share of its own: it ends at its limit and has no answer, and what goes in circles would be lost among so many short answers.
+    One answer decides nothing, however few there are.
+    """
+    checks, halves = [], (plan.GREEDY, plan.SAMPLED)
+    clauses = [("truncated", "truncated", 0, halves), ("no answer", "answered", 1, halves), ("degenerate", "degenerate", 0, halves)]
+    for name, column, good, tasks in (*clauses, ("text degenerate", "degenerate", 0, (plan.TEXT,))):
+        own, base = ([row for task in tasks for row in select(rows, label, task)] for label in (config, plan.BASE))
+        if not own or not base:
+            continue
         value, normal = (fmean(int(row[column] != good) for row in part) for part in (own, base))
-        bound = normal + stage.health_margin
+        bound = normal + max(stage.health_margin, 1 / len(own))
         checks.append(Check(config, name, PASS if value <= bound else FAIL, value, bound, f"{100 * value:.2f} %, base {100 * normal:.2f} %", {}))
     return checks
 
@@ -141,12 +149,12 @@ def variety(rows: Sequence[Row], config: str) -> Check:
     base, other = (by_problem(part, column) for part in found)
     common = [problem for problem in base if problem in other]
     if len(common) < 2:
-        return Check(config, "variety", UNRESOLVED, None, None, "fewer than two texts were sampled", {})
+        return Check(config, VARIETY, UNRESOLVED, None, None, "fewer than two texts were sampled", {})
     a, b = ([len(set(one[p])) / len(one[p]) for p in common] for one in (base, other))
     p = sign_flip(a, b)
     bad = p < VARIETY_P and fmean(b) < fmean(a)
     words = f"{fmean(b):.2f} of the repeats differ, base {fmean(a):.2f} (p {p:.2g}; fails below {VARIETY_P})"
-    return Check(config, "variety", FAIL if bad else PASS, fmean(b), fmean(a), words, {"p": p})
+    return Check(config, VARIETY, FAIL if bad else PASS, fmean(b), fmean(a), words, {"p": p})
 
 
 def floor(rows: Sequence[Row], config: str, stage: Gate, served: bool) -> Check:
@@ -161,20 +169,47 @@ def floor(rows: Sequence[Row], config: str, stage: Gate, served: bool) -> Check:
     return Check(config, "accept length floor", verdict, value, stage.accept_floor, words, {"rounds": rounds})
 
 
-def verdicts(rows: Sequence[Row], stage: Gate, configs: Sequence[plan.Config], served: bool = False) -> list[Check]:
-    """Every check of every configuration that has rows. `served`: over HTTP, so what is not there was not to be had."""
+def binding(rows: Sequence[Row], config: str) -> list[Check]:
+    """Whether a silent setting had anything to do; nothing where its rows do not tell."""
+    steps = next((row.get("bound_steps") for row in select(rows, config, plan.GREEDY)), None)
+    if steps is None:
+        return []
+    words = f"the setting kept a request waiting in {steps} steps" if steps else "inert by construction: the setting kept no request waiting, so equal bits say nothing of it"
+    return [Check(config, "could bind", NOTE, steps, None, words, {})]
+
+
+def unanswered(config: plan.Config, failed: Row | None) -> Check:
+    """Of a configuration that was to be asked and gave no answer: a candidate that cannot serve fails, and a control that did not run shows nothing."""
+    words = f"{failed['status']}: {failed['note']}" if failed else "it was planned, and there is no row of it"
+    status = failed["status"] if failed else None
+    return Check(config.arm.label, ANSWERS, FAIL if config.role == "candidate" else UNRESOLVED, 0.0, None, words, {"status": status})
+
+
+def asked(rows: Sequence[Row], configs: Sequence[plan.Config]) -> list[plan.Config]:
+    """The configurations that were not skipped, whether or not they answered."""
+    left_out = {row["config"] for row in rows if row.get("status") == SKIPPED}
+    return [config for config in configs if config.arm.label not in left_out]
+
+
+def verdicts(every: Sequence[Row], stage: Gate, configs: Sequence[plan.Config], served: bool = False) -> list[Check]:
+    """Every check of every configuration that was not skipped. `served`: over HTTP, so what is not there was not to be had."""
+    rows = [row for row in every if row.get("status") is None]
+    failed = {row["config"]: row for row in every if row.get("status") not in (None, SKIPPED)}
     ran = {row["config"] for row in rows}
     checks: list[Check] = []
     reference = next((c.arm.label for c in configs if c.role == "candidate"), plan.BASE)
-    for config in configs:
+    for config in asked(every, configs):
         label = config.arm.label
-        if label not in ran or config.role == "base":
+        if config.role == "base":
+            continue
+        if label not in ran:
+            checks.append(unanswered(config, failed.get(label)))
             continue
         if config.role == "control":
             checks.append(lossless(rows, label, plan.BASE))
             continue
         if config.role == "silent":
-            checks += [lossless(rows, label, reference), bits(rows, label, reference, silent=True, served=served)]
+            checks += [lossless(rows, label, reference), bits(rows, label, reference, silent=True, served=served), *binding(rows, label)]
             continue
         margins = {plan.GREEDY: stage.margin, plan.SAMPLED: stage.sampled_margin}
         checks += [accuracy(rows, label, task, margin) for task, margin in margins.items() if task in config.tasks]
@@ -194,13 +229,22 @@ def outcome(checks: Sequence[Check], config: str) -> str:
     return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in found), SKIPPED if found == {SKIPPED} else PASS)
 
 
+def caught(checks: Sequence[Check], config: plan.Config) -> bool | None:
+    """Whether every check that must see a fault has failed, whatever others did; None where the broken configuration gave no answer."""
+    own = {check.name: check.verdict for check in checks if check.config == config.arm.label}
+    return None if ANSWERS in own or not own else all(own.get(name) == FAIL for name in MUST_FAIL[config.fault])
+
+
 def overall(checks: Sequence[Check], configs: Sequence[plan.Config]) -> str:
-    """The gate passes when nothing that should pass fails and the broken configuration does fail; without any candidate it judged nothing."""
+    """The gate passes when nothing that should pass fails and the broken configuration is caught; without any candidate it judged nothing.
+
+    `configs`: those that were not skipped.
+    """
     if not any(config.role == "candidate" for config in configs):
         return UNRESOLVED
-    ran = {check.config for check in checks}
-    broken = [c.arm.label for c in configs if c.role == "broken" and c.arm.label in ran]
-    if any(outcome(checks, label) != FAIL for label in broken):
+    broken = [config for config in configs if config.fault]
+    seen = [caught(checks, config) for config in broken]
+    rest = {outcome(checks, label) for label in {check.config for check in checks} - {config.arm.label for config in broken}}
+    if False in seen or FAIL in rest:
         return FAIL
-    rest = {outcome(checks, label) for label in ran if label not in broken}
-    return next((verdict for verdict in (FAIL, UNRESOLVED) if verdict in rest), PASS)
+    return UNRESOLVED if None in seen or UNRESOLVED in rest else PASS

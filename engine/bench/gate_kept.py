@@ -38,7 +38,7 @@ class Kept:
         rows = csvio.read("gate", path)
         if why := next((row["note"] for row in rows if row.get("status") == csvio.SKIPPED and row.get("config") is None), None):
             raise ConfigError(f"{path}: {why}; there is no output to score")
-        if not any(row["config"] == BASE for row in rows):
+        if not any(row["config"] == BASE and row.get("status") is None for row in rows):
             raise ConfigError(f"{path}: no row of config {BASE!r}, with which the others are compared")
         ran = {name: about["config"][name] for name in AS_RAN if name in about["config"]}
         check_stage(about_path, ran)

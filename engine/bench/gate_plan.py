@@ -14,6 +14,8 @@ from engine.train.arithmetic import problems as make_problems
 
 GREEDY, SAMPLED, TEXT = "greedy", "sampled", "text"
 BASE, AGAIN, BROKEN, STATE = "base", "base-again", "broken", "state-bf16"
+ANSWER_TOKENS, ANSWER_PROMPT = 31, 36
+"""Tokens of an answer and of a question, about."""
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 
+from engine import csvio
 from engine.backends.base import Backend, EngineFailure
-from engine.bench import gate_served
+from engine.bench import gate_binding, gate_served
 from engine.bench.estimate import CostModel
-from engine.bench.gate_plan import GREEDY, TEXT, Config, Question, share_of
+from engine.bench.gate_plan import ANSWER_PROMPT, ANSWER_TOKENS, GREEDY, TEXT, Config, Question, share_of
 from engine.bench.gate_score import scored
 from engine.bench.journal import digest
 from engine.bench.rows import ended
@@ -32,7 +33,7 @@ class GateRunner:
         self.rows: list[Row] = []
 
     def run(self, config: Config, asked: Sequence[Question], left: int = 0) -> None:
-        """One configuration, from the journal where it is already there. A boot or a run that fails leaves no rows and is said.
+        """One configuration, from the journal where it is already there. A boot or a run that fails leaves one row, which says how.
 
         `left`: configurations that may follow. Answers are not timed, so their processes import while this one's are given.
         """
@@ -40,6 +41,8 @@ class GateRunner:
         if why := gate_served.why_not(session.campaign, config):
             self.skip(config, why)
             return
+        if session.campaign.server is None:
+            config = gate_binding.in_regime(config, self.stage)
         questions = share_of(config, self.stage, asked)
         key = digest([session.identity, session.campaign.identity(), config, questions, self.stage.max_concurrency])
         done = session.journal.closed(key)
@@ -74,7 +77,8 @@ class GateRunner:
             if session.campaign.server is not None and failure.status in ("rejected", "skipped"):
                 self.skip(config, failure.note)
             else:
-                session.progress.say(f"{config.arm.label}: {failure.status}: {failure.note}")
+                self.fail(config, failure, boot_id)
+            session.cost.wasted_s += started_s + time.perf_counter() - begin
             return
         finally:
             engine.stop()
@@ -96,6 +100,19 @@ class GateRunner:
         self.rows.append(gate_served.skipped_row(self.session.campaign, config, why))
         self.session.progress.say(f"{config.arm.label}: skipped: {why}")
 
+    def fail(self, config: Config, failure: EngineFailure, boot_id: str) -> None:
+        """What was answered before the failure is not kept: half a configuration is none."""
+        about = {**self.constant(config), "boot_id": boot_id}
+        self.rows.append(csvio.skipped("gate", gate_served.printable(" ".join(failure.note.split())), failure.status, **about))
+        self.session.progress.say(f"{config.arm.label}: {failure.status}: {failure.note}")
+
+    def constant(self, config: Config) -> Row:
+        """Columns of every row of a configuration."""
+        arm = config.arm
+        machine = {name: self.session.constant[name] for name in ("campaign", "host", "device", "threads")}
+        changed = ";".join(f"{name}={value}" for name, value in arm.knobs) or None
+        return {**machine, "config": arm.label, "role": config.role, "lane": arm.lane, "block_size": arm.block_size, "knobs": changed}
+
     def planned_s(self, questions: Sequence[Question]) -> float:
         return planned_s(questions, self.stage.max_concurrency)
 
@@ -110,11 +127,12 @@ class GateRunner:
             return []
         answer = engine.run(orders, self.stage.max_concurrency, PATIENCE_S)
         by_id = {record["request_id"]: record for record in answer["requests"]}
-        # a request that a server lost is no wrong answer
-        lost = [record["finish_reason"] for record in answer["requests"] if not ended(record)] if self.session.campaign.server is not None else []
+        # a request that was lost is no wrong answer
+        lost = [record["finish_reason"] for record in answer["requests"] if not ended(record)]
         if lost:
             raise EngineFailure("crash", f"{config.arm.label}: a question was not answered: {lost[0]}")
-        return [self.row(config, boot_id, *one, by_id[order["request_id"]]) for order, one in zip(orders, meant, strict=True)]
+        bound = gate_binding.bound_steps(config, answer["steps"])
+        return [self.row(config, boot_id, *one, by_id[order["request_id"]]) | {"bound_steps": bound} for order, one in zip(orders, meant, strict=True)]
 
     def order(self, request_id: str, question: Question, seed: int) -> dict:
         ids = question.prompt if isinstance(question.prompt, tuple) else (self.session.held_out.bos, *self.encode(question.prompt))
@@ -132,11 +150,7 @@ class GateRunner:
         # an answer over HTTP may count its rounds without saying what each of them accepted
         drafting = bool(record["accepted_histogram"]) or (served and arm.lane != "plain")
         raw: Row = {
-            "campaign": self.session.campaign.name,
-            "config": arm.label,
-            "role": config.role,
-            "lane": arm.lane,
-            "block_size": arm.block_size,
+            **self.constant(config),
             "mode": knobs.get("mode"),
             "mamba_ssm_dtype": knobs.get("mamba_ssm_dtype"),
             "boot_id": boot_id,
@@ -156,13 +170,12 @@ class GateRunner:
             "accepted_histogram": ";".join(map(str, record["accepted_histogram"])) or None,
             "logprob_sha": hashlib.sha256(",".join(value.hex() for value in logprobs).encode()).hexdigest()[:12] if logprobs else None,
             "output_ids": None if ids is None else " ".join(map(str, ids)),
-            "output": gate_served.printable(record["text"]) if served else self.decode(ids),
+            "output": gate_served.printable(record["text"] if served else self.decode(ids)),
         }
         return scored(raw)
 
 
 COSTS = CostModel()
-ANSWER_TOKENS, ANSWER_PROMPT = 31, 36
 TEXT_PROMPT = 64
 
 

@@ -41,5 +41,5 @@ def skipped_row(campaign: Campaign, config: Config, why: str) -> Row:
 
 
 def printable(text: str) -> str:
-    """A server's text as a file can hold it: half a surrogate pair and NUL are replaced."""
+    """Text as a file can hold it: half a surrogate pair and NUL are replaced."""
     return text.encode("utf8", "replace").decode("utf8").replace("\0", "\N{REPLACEMENT CHARACTER}")

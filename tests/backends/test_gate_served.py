@@ -163,15 +163,16 @@ def test_our_own_server_answers_as_the_engine_in_this_process_does(held) -> None
     assert verdicts["state-bf16", "positive control"] == "skipped"
 
 
+@pytest.mark.parametrize("server", [None, object()])
 @pytest.mark.parametrize("reason", ["error: HTTP 500", "aborted", "no usage", None])
-def test_a_question_that_the_server_lost_is_no_wrong_answer(reason: str | None) -> None:
+def test_a_question_that_was_lost_is_no_wrong_answer(reason: str | None, server: object) -> None:
     """It ends the configuration: as a row with an empty answer it would lower a score, and the bar with it where it is the base's."""
     question = SimpleNamespace(seeds=(1, 2))
-    session = SimpleNamespace(campaign=SimpleNamespace(server=object()))
+    session = SimpleNamespace(campaign=SimpleNamespace(server=server))
     runner = SimpleNamespace(order=lambda name, *_: {"request_id": name}, session=session, stage=SimpleNamespace(max_concurrency=2), row=lambda *_: {})
     ends = {"r0": "stop", "r1": reason}
-    engine = SimpleNamespace(run=lambda orders, *_: {"requests": [{"request_id": one["request_id"], "finish_reason": ends[one["request_id"]]} for one in orders]})
-    config = SimpleNamespace(arm=SimpleNamespace(label="base"))
+    engine = SimpleNamespace(run=lambda orders, *_: {"requests": [{"request_id": one["request_id"], "finish_reason": ends[one["request_id"]]} for one in orders], "steps": []})
+    config = SimpleNamespace(arm=SimpleNamespace(label="base", knobs=()), role="base")
     with pytest.raises(EngineFailure, match="base: a question was not answered"):
         GateRunner.task(runner, engine, config, "boot", [question])
     ends["r1"] = "length"

@@ -13,6 +13,9 @@ from workflow.cli import main
 from workflow.derive import reefs
 from workflow.derive.load import load
 from workflow.derive.reefs.evidence import Evidence
+from workflow.derive.reefs.machine import CONTROLS
+
+R52 = next(one for one in reefs.REEFS if one.name == "R52-gate")
 
 POINT = {
     "file": "sweep_x.csv", "line": 2, "run_id": "x-0", "stage": "x", "label": "dspark-g3", "lane": "dspark", "dataset": "heldout", "content": "code",
@@ -122,6 +125,20 @@ def test_no_detector_cries_at_a_sound_row(reef):
     sound = [{"line": 2}, {"line": 3, "lane": "plain", "label": "plain", "step_ms": 3.9, "decode_throughput": 250.0, "rounds": None, "accept_length": None}]
     requests = [{"prompt_id": f"p{i}", "ttft_ms": 10.0, "queued_s": float(i)} for i in range(5)]
     assert list(reef.findings(Rows(sound, requests))) == []
+
+
+@pytest.mark.parametrize("config", ["base-again", "broken", "state-bf16"])
+def test_a_control_of_the_gate_that_shows_nothing_needs_a_recorded_reason(config):
+    name = next(name for name, label in CONTROLS.items() if label == config)
+    about = {"controls": {**dict.fromkeys(CONTROLS, True), name: None}}
+    found = [list(R52.findings(Rows(manifests={"gate.csv": {"gate": about | more}}))) for more in ({}, {"skipped": [{"config": config, "check": None, "reason": "r"}]})]
+    assert [one.evidence for one in found[0]] == [f"without an answer: {name}"] and found[1] == []
+
+
+def test_a_candidate_of_the_gate_without_an_answer_blocks():
+    lost = [{"config": name, "role": role, "status": "crash", "reason": "r"} for name, role in (("mtp", "candidate"), ("x=1", "silent"))]
+    (one,) = R52.findings(Rows(manifests={"gate.csv": {"gate": {"controls": dict.fromkeys(CONTROLS, True), "unanswered": lost}}}))
+    assert one.severity == "blocking" and one.evidence == "candidates without an answer: mtp"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_both_sides_take_the_row_and_only_such_a_row(tmp_path, kind):
     assert validate_csv(put(tmp_path, kind, header, row)) == 1
     assert csvio.read(kind, tmp_path / KINDS[kind]) == [{**dict.fromkeys(header), **csvio.skipped(kind, WHY, campaign="c")}]
     number = next(name for name in header if name in ("isl", "width", "round", "registers", "value"))
-    for name, text, told in ((number, "3", "stands in a row that was skipped"), ("note", "", "why was the row skipped|no reason")):
+    for name, text, told in ((number, "3", "stands in a row of status skipped"), ("note", "", "why is the row's status skipped|no reason")):
         path = put(tmp_path, kind, header, [text if column == name else cell for column, cell in zip(header, row)])
         with pytest.raises(SchemaError, match=f"line 2, column {name}: .*({told})"):
             validate_csv(path)
@@ -87,3 +87,26 @@ def test_a_stage_without_a_measured_row_is_skipped_by_either_form(tmp_path, row)
     fact = derivation.result("skipped.gate").fact
     assert fact.value == 1 and derivation.claim("skipped.gate").verdict == "holds" and derivation.result("measured.gate").fact.missing
     assert [(one.file, one.row, one.column) for one in fact.source] == ([("gate.csv", "2", "note")] if row else [("gate.manifest.json", "notes", "")])
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_candidate_that_failed_is_not_stood_for_by_the_next(scratch, first):
+    """The facts speak of the first candidate; where that one failed they are missing with its reason, and a later one that failed moves none."""
+    path = scratch / "gate.csv"
+    before = Derivation(load.load(scratch), resamples=0)
+    with path.open(newline="") as file:
+        header, *rows = csv.reader(file)
+    more = {"campaign": before.campaign.name, "config": "mtp", "role": "candidate", "lane": "mtp", "status": "crash", "note": "an end of the engine"}
+    names = [*header, *(name for name in more if name not in header)]
+    rows = [[*row, *[""] * (len(names) - len(header))] for row in rows]
+    failed = [more.get(name, "") for name in names]
+    put(scratch, "gate", names, *([failed, *rows] if first else [*rows, failed]))
+    about = scratch / "gate.manifest.json"
+    manifest = json.loads(about.read_text("utf8")) | {"rows": len(rows) + 1, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    about.write_text(json.dumps(manifest), "utf8")
+    after = Derivation(load.load(scratch), resamples=0)
+    keys = [key for key in before.definitions if key.startswith("gate.")]
+    assert len(keys) > 40 and after.result("gate.skipped.configs").fact.missing
+    moved = {key for key in keys if after.result(key).fact.value != before.result(key).fact.value}
+    assert all(key.startswith(("gate.candidate", "gate.gamma", "gate.problems", "gate.repeats", "gate.silent")) for key in moved)
+    assert bool(moved) is first and (not first or after.result("gate.candidate").fact.reason == "mtp crash: an end of the engine")

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.bench import gate_checks, gate_plan
+from engine import csvio, gate
+from engine.bench import faults, gate_checks, gate_plan
 from engine.bench.gate_score import degenerate, longest_run, repetition, scored
 from engine.bench.gate_stats import mcnemar, paired, sign_flip
 from engine.bench.stages import Gate
@@ -145,6 +146,70 @@ def test_a_broken_configuration_that_does_not_fail_fails_the_gate() -> None:
 
     checks, whole = judged(rows_of(healed))
     assert gate_checks.outcome(checks, gate_plan.BROKEN) == "pass" and whole == "fail"
+
+
+BESIDE_BASE = [config for config in gate_plan.configs(STAGE) if config.role != "base"]
+
+
+@pytest.mark.parametrize("status", [None, "crash", "oom", "timeout", "rejected", "skipped"])
+@pytest.mark.parametrize("config", BESIDE_BASE, ids=lambda config: config.arm.label)
+def test_a_configuration_without_an_answer_does_not_pass(config: gate_plan.Config, status: str | None) -> None:
+    """Whether a row tells how it failed or all its rows are gone; only a recorded skip takes it out."""
+    label = config.arm.label
+    rows = [row for row in rows_of() if row["config"] != label]
+    if status:
+        rows.append(csvio.skipped("gate", "the reason", status, campaign="synthetic", config=label, role=config.role))
+    found = gate.section(rows, STAGE)
+    alone = config.role == "candidate"  # the one candidate: without it nothing was judged
+    if status == "skipped":
+        assert found["verdict"] == ("not resolved" if alone else "pass") and label not in found["configs"] and "unanswered" not in found
+        return
+    assert found["verdict"] == ("fail" if alone else "not resolved")
+    assert found["configs"][label]["outcome"] == ("fail" if alone else "not resolved")
+    (lost,) = found["unanswered"]
+    assert (lost["config"], lost["role"], lost["status"]) == (label, config.role, status)
+    control = {"control": "off_off_lossless", "broken": "broken_fails", "numeric": "state_moves"}.get(config.role)
+    assert {name for name, value in found["controls"].items() if value is not True} == ({control} if control else set())
+    csvio.render("gate", rows, "gate.csv")
+
+
+@pytest.mark.parametrize("task", ["greedy", "sampled", "text"])
+@pytest.mark.parametrize("config", [config for config in BESIDE_BASE if len(config.tasks) > 1], ids=lambda config: config.arm.label)
+def test_a_configuration_without_one_of_its_tasks_does_not_pass(config: gate_plan.Config, task: str) -> None:
+    if task in config.tasks and (config.role, task) != ("broken", "sampled"):
+        assert gate.section([row for row in rows_of() if (row["config"], row["task"]) != (config.arm.label, task)], STAGE)["verdict"] != "pass"
+
+
+@pytest.mark.parametrize("ids", ["9 " * 24, "5 6 " * 12])
+def test_sampled_text_that_goes_in_circles_fails_a_candidate(ids: str) -> None:
+    """A few of its texts are enough, and one answer alone is not: the checkable answers are many, and none of them goes in circles."""
+    texts = [(f"p-{number}", repeat) for number in range(STAGE.texts) for repeat in range(STAGE.text_repeats)]
+    for count, verdict in ((1, "pass"), (3, "fail")):
+        chosen = set(texts[:count])
+
+        def circles(row, chosen=chosen):
+            return {"output_ids": f"{row['repeat']} {ids}"} if (row["config"], row["task"]) == ("dspark-g3", "text") and (row["problem"], row["repeat"]) in chosen else None
+
+        own = {check.name: check.verdict for check in judged(rows_of(circles))[0] if check.config == "dspark-g3"}
+        assert own["text degenerate"] == verdict and own["degenerate"] == "pass"
+
+
+def test_a_broken_configuration_is_caught_by_the_check_that_sees_its_fault_alone() -> None:
+    """Another check that fails, by chance or by another fault, is no catch."""
+
+    def healed(row):
+        if row["config"] != "broken":
+            return None
+        return {"output_ids": f"{row['problem'].split('-')[1]} {row['repeat']} 5"} if row["task"] == "text" else {"output": " no answer", "finish_reason": "length"}
+
+    found = gate.section(rows_of(healed), STAGE)
+    assert found["configs"]["broken"]["outcome"] == "fail" and found["verdict"] == "fail" and found["controls"]["broken_fails"] is False
+    assert found["broken"] == {"config": "broken", "fault": "greedy-verify", "must_fail": ["variety"], "failed": ["sampled accuracy", "truncated", "no answer"]}
+    assert gate.section(rows_of(), STAGE)["broken"]["failed"] == ["variety"]
+
+
+def test_every_fault_that_the_gate_installs_has_checks_that_must_see_it() -> None:
+    assert {config.fault for config in gate_plan.configs(STAGE) if config.fault} <= set(faults.FAULTS) == set(gate_checks.MUST_FAIL)
 
 
 def test_silent_knobs_that_this_engine_lacks_are_left_out() -> None:

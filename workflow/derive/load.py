@@ -98,7 +98,7 @@ class Campaign:
     mutation: dict | None = None
     """Result of the last mutation run on this campaign, if there is one."""
     skipped: dict[str, Table] = field(default_factory=dict)
-    """File -> its rows of what was not measured; a file without such rows is absent. `tables` have none of them."""
+    """File -> its rows of what was not measured or failed whole; a file without such rows is absent. `tables` have none of them."""
 
     def find(self, kind: str, family: str) -> Table | None:
         return self.tables.get(file_name(kind, family))

@@ -7,21 +7,35 @@ from statistics import NormalDist, fmean, stdev
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
+from workflow.derive.skips import SKIPPED
 
 FILE = "gate.csv"
 TASKS = {"greedy": "margin", "sampled": "sampled_margin"}
 """Half of the gate -> the manifest's name of its margin."""
 SCORED = ("base", "candidate", "numeric")
 COMPARED = ("candidate", "numeric")
-HEALTH = ("truncated", "degenerate")
+HEALTH = {"truncated": tuple(TASKS), "degenerate": (*TASKS, "text")}
+"""Column -> the tasks over which it counts."""
 CONFIDENCE = 0.95
 
 
 def answers(read, role: str, task: str) -> Rows:
-    """Rows of the first configuration of a role, in the order in which they ran."""
+    """Rows of the first configuration of a role, in the order in which they ran. Missing where that one failed: the next is no stand-in for it."""
+    if (why := failed_first(read, role)) is not None:
+        raise Missing(why)
     rows = read.gate(role=role, task=task)
     first = rows.texts("config")[0]
     return read.gate(role=role, task=task, config=first)
+
+
+def failed_first(read, role: str) -> str | None:
+    """How the first configuration of a role failed; None where it answered, or was only skipped."""
+    rest, table = read.campaign.skipped.get(FILE), read.campaign.tables.get(FILE)
+    if rest is None or table is None:
+        return None
+    answered = min((line for line, one in zip(table.lines, table.columns["role"]) if one == role), default=math.inf)
+    rows = zip(rest.lines, *(rest.columns[name] for name in ("role", "config", "status", "note")))
+    return next((f"{config} {status}: {note}" for line, one, config, status, note in rows if one == role and status != SKIPPED and line < answered), None)
 
 
 def by_problem(rows: Rows, values) -> dict[str, list]:
@@ -117,11 +131,11 @@ def lower(read, role, task):
     return read[f"gate.{role}.{task}.difference"] - read[f"gate.{role}.{task}.reach"]
 
 
-@fact("gate.{role}.{column}", kind="percent", unit="percent", role=SCORED, column=HEALTH)
+@fact("gate.{role}.{column}", kind="percent", unit="percent", role=SCORED, column=tuple(HEALTH))
 def health(read, role, column):
-    """share of the answers of both halves that were cut at the limit, or that repeat themselves"""
+    """share of the answers of both halves that were cut at the limit; share of those and of the sampled texts, which all end there, that repeat themselves"""
     first = answers(read, role, "greedy").texts("config")[0]
-    return read.gate(role=role, config=first, task=tuple(TASKS)).mean(column)
+    return read.gate(role=role, config=first, task=HEALTH[column]).mean(column)
 
 
 def compared(read, role: str, against: str, *columns: str) -> tuple[int, int]:
@@ -153,9 +167,10 @@ def texts(read, what):
 def skipped_configs(read):
     """configurations of the gate that the server could not be booted as, or that could not be made of it"""
     rows = read.campaign.skipped.get(FILE)
-    if rows is None or not any(rows.columns["config"]):
+    if rows is None or not (count := sum(bool(config) and status == SKIPPED for config, status in zip(rows.columns["config"], rows.columns["status"]))):
         raise Missing("does not apply to what this campaign measured")
-    return len(read.skipped(FILE))
+    read.skipped(FILE)
+    return count
 
 
 @fact("gate.numeric.outputs.{what}", kind="count", what=("compared", "moved"))

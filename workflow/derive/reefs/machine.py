@@ -218,13 +218,25 @@ def moved_machine(data: Evidence):
         yield place(rows), f"{len(rows)} cells between probes that differ by more than a quarter", len(rows)
 
 
+CONTROLS = {"off_off_lossless": "base-again", "broken_fails": "broken", "state_moves": "state-bf16"}
+"""Control of the gate -> the configuration that shows it."""
+
+
 @reef("R52-gate", BLOCKING)
 def gate(data: Evidence):
-    """The accuracy gate's own controls did not do what they must, so its other verdicts prove nothing.
+    """The accuracy gate's own controls did not do what they must, or gave no answer, so its other verdicts prove nothing.
 
     Mend the control first: plain must equal plain, the broken configuration must fail, the lower precision must show.
     """
-    controls = ((data.manifests.get("gate.csv") or {}).get("gate") or {}).get("controls") or {}
+    about = (data.manifests.get("gate.csv") or {}).get("gate") or {}
+    controls, left_out = about.get("controls") or {}, {one["config"] for one in about.get("skipped", ())}
     wrong = [name for name, value in controls.items() if value is False]
     if wrong:
         yield "gate manifest, controls", f"not as they must be: {', '.join(wrong)}", len(wrong)
+    # a control that was skipped has its reason beside it; any other that shows nothing was lost
+    lost = [name for name, value in controls.items() if value is None and CONTROLS.get(name) not in left_out]
+    if lost:
+        yield "gate manifest, controls", f"without an answer: {', '.join(lost)}", len(lost)
+    failed = [one["config"] for one in about.get("unanswered", ()) if one["role"] == "candidate"]
+    if failed:
+        yield "gate manifest, unanswered", f"candidates without an answer: {', '.join(failed)}", len(failed)
