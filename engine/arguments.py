@@ -13,6 +13,13 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
+class Defaults(argparse.ArgumentDefaultsHelpFormatter):
+    """Help that tells each default; of a flag that has no value the flag's own text says what holds instead."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        return action.help if action.default in (None, False) else super()._get_help_string(action)
+
+
 def file_path(text: str) -> Path:
     """A flag's path; for argparse. An empty one would be the working folder, and no name has a zero byte."""
     if not text or "\0" in text:

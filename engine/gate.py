@@ -210,7 +210,7 @@ def rescore(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     parser = flags(f"python -m {PROGRAM}", "Compare what configurations answer with what plain decoding answers. Margins are shares (0.03 = 3 points).")
-    parser.add_argument("--rescore", type=file_path, metavar="GATE_CSV", help="score the kept outputs of this gate.csv again; runs nothing, writes into --out")
+    parser.add_argument("--rescore", type=file_path, metavar="GATE_CSV", help="score the kept outputs of this gate.csv again; runs nothing, writes into --out (default: measure)")
     parser.add_argument("--report-only", action="store_true", help="exit 0 whatever the verdict, where a page wants to show a failed gate")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)

@@ -382,7 +382,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = flags(
         f"python -m {PROGRAM}", "Measure the noise, search the verify window at one matched load, confirm the winner. Times are wall-clock."
     )
-    parser.add_argument("--budget", metavar="TIME", help="time the search may take, 90s, 20m or 8h; stages are given up in a printed order until it fits")
+    parser.add_argument("--budget", metavar="TIME", help="time the search may take, 90s, 20m or 8h; stages are given up in a printed order until it fits (default: no limit)")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

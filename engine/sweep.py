@@ -7,7 +7,6 @@ each; all files appear together, or none does.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from engine.bench.campaign import Campaign
 from engine.bench.cells import Block
 from engine.bench.command import Run, closing, dry_run, flags, guarded, load, tables_of, writable
 from engine.bench.compare import detectable_ratio
-from engine.bench.estimate import command_s, minutes
+from engine.bench.estimate import command_s
 from engine.bench.floor import achieved, measured_floor
 from engine.bench.part import Part
 from engine.bench.progress import Progress
@@ -114,15 +113,11 @@ def verify_cost(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str
         unbooted.skip(campaign, "verify_cost", args, argv, f"{PROGRAM} --sweep verify_cost", why)
         return 0
     cost_sweep.check(campaign.path, stage)
+    seconds = command_s([plans.sentinel("start")]) + cost_sweep.estimate_s(stage)
     if args.dry_run:
-        variants, cells = stage.variants, stage.cells
-        seconds = cost_sweep.estimate_s(stage)
-        if args.json:
-            print(json.dumps({"command": f"{PROGRAM} --sweep verify_cost", "cells": cells, "boots": 1 + len(stage.processes()), "estimated_minutes": round(seconds / 60, 2)}))
-        else:
-            print(f"{PROGRAM} --sweep verify_cost, preset {campaign.preset}: {variants} variants, {cells} cells, about {minutes(seconds)} on one thread")
+        cost_sweep.dry_run(f"{PROGRAM} --sweep verify_cost", campaign, stage, seconds, args.json)
         return 0
-    with Progress(f"sweep verify_cost of campaign {campaign.name}", cost_sweep.estimate_s(stage), args.log, args.quiet) as progress:
+    with Progress(f"sweep verify_cost of campaign {campaign.name}", seconds, args.log, args.quiet) as progress:
         run = Run.start(campaign, "verify_cost", argv, args, progress)
         run.session.run([plans.sentinel("start")])
         rows = cost_sweep.measure(run.session, stage)
@@ -144,8 +139,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         " acceptance: by temperature and rounds; batch: step latency by positions; verify_cost: the target's forward by window width",
     )
     parts = parser.add_mutually_exclusive_group()
-    parts.add_argument("--part", type=Part.parse, metavar="K/N", help="measure every N-th block from the K-th on and write them as one part into OUT")
-    parts.add_argument("--gather", type=file_path, nargs="+", metavar="FILE", help="write the files of the sweep from all of its parts, measure nothing")
+    parts.add_argument("--part", type=Part.parse, metavar="K/N", help="measure every N-th block from the K-th on and write them as one part into OUT (default: all blocks)")
+    parts.add_argument("--gather", type=file_path, nargs="+", metavar="FILE", help="write the files of the sweep from all of its parts, measure nothing (default: measure)")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 

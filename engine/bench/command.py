@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from engine import csvio, manifest
-from engine.arguments import Parser, file_path
+from engine.arguments import Defaults, Parser, file_path
 from engine.bench import campaign as campaigns
 from engine.bench import plans
 from engine.bench.campaign import PRESETS, Campaign
@@ -41,17 +41,17 @@ BAD_INPUT = 2
 
 
 def flags(program: str, description: str) -> argparse.ArgumentParser:
-    parser = Parser(prog=program, description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--campaign", required=True, type=file_path, metavar="FILE", help="campaign.yaml with a `measure:` section")
-    parser.add_argument("--out", type=file_path, metavar="DIR", help="folder for the CSVs and manifests; needed unless --dry-run")
+    parser = Parser(prog=program, description=description, formatter_class=Defaults)
+    parser.add_argument("--campaign", required=True, type=file_path, metavar="FILE", help="campaign.yaml with a `measure:` section; required")
+    parser.add_argument("--out", type=file_path, metavar="DIR", help="folder for the CSVs and manifests; required unless --dry-run")
     parser.add_argument(
-        "--preset", choices=PRESETS, help="sizes of the stages; the campaign's own where absent. smoke: seconds a stage, same code"
+        "--preset", choices=PRESETS, help="sizes of the stages; smoke: seconds a stage, same code (default: the campaign's)"
     )
-    parser.add_argument("--weights", type=file_path, metavar="DIR", help="weights folder in place of the campaign's")
-    parser.add_argument("--cpu", type=int, metavar="N", help="processor to pin the engine to; the campaign's, else the least busy one")
+    parser.add_argument("--weights", type=file_path, metavar="DIR", help="weights folder (default: the campaign's)")
+    parser.add_argument("--cpu", type=int, metavar="N", help="processor to pin the engine to (default: the campaign's, else the least busy one)")
     parser.add_argument("--dry-run", action="store_true", help="print cells, boots and estimated minutes, measure nothing")
     parser.add_argument("--json", action="store_true", help="print the result (or the dry run) as one JSON object")
-    parser.add_argument("--log", type=file_path, metavar="FILE", help="also write the progress lines here")
+    parser.add_argument("--log", type=file_path, metavar="FILE", help="also write the progress lines here (default: nowhere)")
     parser.add_argument(
         "--resume",
         nargs="?",
@@ -61,7 +61,7 @@ def flags(program: str, description: str) -> argparse.ArgumentParser:
         help="go on with the journal of an earlier run of the same command: finished blocks are taken from it. interrupted: only where that run"
         " did not finish; alone: also a finished one, whose files are written again without measuring",
     )
-    parser.add_argument("--journal", type=file_path, metavar="DIR", help="folder of the journal; OUT.journal where absent")
+    parser.add_argument("--journal", type=file_path, metavar="DIR", help="folder of the journal (default: OUT.journal)")
     parser.add_argument("--quiet", action="store_true", help="no progress on the terminal")
     return parser
 

@@ -10,9 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.backends.worker_process import environment
+from engine.bench.campaign import Campaign
+from engine.bench.estimate import minutes
 from engine.bench.journal import digest
 from engine.bench.session import Session
 from engine.bench.stages import VerifyCost
+from engine.bench.verify_cost import Plan
 from engine.config import ConfigError
 from engine.csvio import SCHEMAS, Row
 
@@ -58,15 +61,67 @@ def check(path: Path, stage: VerifyCost, campaigns: Path = CAMPAIGNS) -> None:
         raise ConfigError(f"{path}: measure.stages.verify_cost.acceptance: no campaign {stage.acceptance!r} with a sweep_window.csv; there are: {', '.join(have)}")
 
 
+FORWARD_MS = {"trained": (8.0, 0.34), "random-25m": (14.0, 0.63), "random-60m": (20.0, 0.86), "random-moe": (17.0, 1.3)}
+"""Model -> milliseconds of an eager forward over one position, and of each further one, on one thread of a server processor; for the estimate alone."""
+FUSED_SHARE = 0.6
+"""A fused forward's part of an eager one's time."""
+PREFILL_SHARE = 0.25
+"""A position of a prompt takes this part of what one of a window takes."""
+START_S = 8.0
+"""A measuring process before its first visit: imports, self-tests, and bandwidth."""
+LOAD_S = 1.5
+"""Two targets and three engines of a variant."""
+
+
 def estimate_s(stage: VerifyCost) -> float:
     """Rough seconds, for the estimate alone."""
     return sum(_process_s(one) for one in stage.processes())
 
 
 def _process_s(stage: VerifyCost) -> float:
-    slow = 4.0 if set(stage.models) - {"trained", "random-25m"} else 1.0
-    forwards = sum(0.004 * batch**0.5 * width**0.3 for batch in stage.batches for width in stage.widths)
-    return 10.0 + slow * len(stage.models) * len(stage.modes) * stage.repeats * (forwards * (stage.inner + 1) + 0.4 * len(stage.batches))
+    """Seconds of one measuring process: every variant is loaded, then visited `repeats` times."""
+    visits = sum(_visit_ms(stage, model, mode) for model in stage.models for mode in stage.modes)
+    return START_S + LOAD_S * len(stage.models) * len(stage.modes) + stage.repeats * visits / 1e3
+
+
+def _visit_ms(stage: VerifyCost, model: str, mode: str) -> float:
+    """One visit of a variant: its forwards, untimed and clocked ones too, and the steps of its three engines, replayed rounds included."""
+    first, further = (value * (FUSED_SHARE if mode.startswith("fused") else 1.0) for value in FORWARD_MS[model])
+
+    def forward(positions: int) -> float:
+        return first + further * (positions - 1)
+
+    window = Plan.gamma + 1
+    untimed_and_clocked = 3
+    spent = sum((stage.inner + untimed_and_clocked) * forward(batch * width) for batch in stage.batches for width in stage.widths)
+    for batch in stage.batches:
+        plain, drafting = forward(batch), 1.35 * forward(batch * window)
+        prefill = PREFILL_SHARE * further * batch * stage.context
+        spent += (Plan.steps + 1) * (2 * plain + drafting) + 3 * prefill
+        if stage.acceptance and model != "trained":
+            spent += (Plan.rounds + 1) * (plain + drafting) + 2 * prefill
+    return spent
+
+
+def dry_run(title: str, campaign: Campaign, stage: VerifyCost, seconds: float, as_json: bool) -> None:
+    """Forwards, processes and minutes of a plan; the first boot is the sentinel's."""
+    processes = [
+        (f"{model} {mode}", [f"{model} {mode} batch {batch} width {width}" for batch in one.batches for width in one.widths], place)
+        for place, one in enumerate(stage.processes(), start=1)
+        for model in one.models
+        for mode in one.modes
+    ]
+    boots = 1 + len(stage.processes())
+    if as_json:
+        found = {"command": title, "campaign": campaign.name, "preset": campaign.preset, "cells": stage.cells, "boots": boots}
+        print(json.dumps({**found, "estimated_minutes": round(seconds / 60, 2), "plan": [cell for _, cells, _ in processes for cell in cells]}))
+        return
+    print("boot: sentinel")
+    for label, cells, place in processes:
+        print(f"measuring process {place}: {label}, visited {stage.repeats} times")
+        for cell in cells:
+            print(f"  verify_cost: {cell}")
+    print(f"{title}, preset {campaign.preset}: {stage.variants} variants, {stage.cells} cells, {boots} boots, about {minutes(seconds)} on one thread")
 
 
 def measure(session: Session, stage: VerifyCost) -> list[Row]:

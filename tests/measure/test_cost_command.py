@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import pytest
@@ -35,6 +36,12 @@ def test_larger_models_have_a_process_of_their_own_and_fewer_sizes() -> None:
     assert full.variants == 8 and full.cells == 4 * 16 * 3 + 4 * 4 * 2
     assert cost_sweep.estimate_s(full) > cost_sweep.estimate_s(replace(full, larger=()))
     assert len(VerifyCost().processes()) == 1
+
+
+def test_the_estimate_is_near_what_the_archived_sweep_took() -> None:
+    about = json.loads((ROOT / "workflow/campaigns/xeon-2core/sweep_verify_cost.manifest.json").read_text("utf8"))
+    ran = {key: tuple(value) if isinstance(value, list) else value for key, value in about["config"].items() if key in {one.name for one in fields(VerifyCost)}}
+    assert 0.7 < cost_sweep.estimate_s(VerifyCost(**ran)) / about["seconds"] < 1.4
 
 
 @pytest.mark.slow

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from engine import search, sweep
+from engine import gate, search, sweep
 from engine.bench.campaign import load
-from engine.bench.stages import SMOKE
+from engine.bench.stages import SMOKE, SWEEPS
 from tests.measure.conftest import ROOT
 
 LOCAL = ROOT / "workflow" / "campaigns" / "local" / "campaign.yaml"
 
 
-@pytest.mark.parametrize("argv", [["--sweep", name] for name in ("window", "isl", "concurrency")] + [[]])
+@pytest.mark.parametrize("argv", [["--sweep", name] for name in SWEEPS] + [[]])
 def test_it_counts_cells_boots_and_minutes(capsys: pytest.CaptureFixture[str], argv: list[str]) -> None:
     program = sweep if argv else search
     assert program.main([*argv, "--campaign", str(LOCAL), "--dry-run", "--json"]) == 0
@@ -31,13 +32,18 @@ def test_smoke_takes_the_place_of_the_campaigns_sizes() -> None:
     assert load(LOCAL, "quick") == load(LOCAL)
 
 
-@pytest.mark.parametrize("program", [sweep, search])
+@pytest.mark.parametrize("program", [sweep, search, gate])
 def test_help_names_units_and_defaults(program, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         program.main(["--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
-    assert "--dry-run" in text and "default" in text
+    assert "--dry-run" in text and "default: None" not in text and "default: False" not in text
+    flags = {"--preset", "--weights", "--cpu", "--log", "--journal", "--resume", *({"--budget"} if program is search else ())}
+    told = " ".join(text.partition("options:")[2].split())
+    for flag in flags:
+        own = re.search(rf"{flag} .*?(?= --[a-z]|$)", told)
+        assert own and "default: " in own[0], flag
 
 
 def test_a_dry_run_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
