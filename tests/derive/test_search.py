@@ -4,7 +4,11 @@ import math
 
 import pytest
 
-from tests.derive.edit import rewrite
+from engine.bench.compare import Spread, compare
+from engine.bench.verdicts import pair_values
+from tests.data.synthetic import Physics, Plan, write_campaign
+from tests.derive.edit import remove, rewrite
+from tests.derive.edit import scale as scale_cells
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 
@@ -35,3 +39,45 @@ def test_without_a_confirmation_base_and_winner_still_have_names(scratch):
     assert derivation.result("search.base_label").fact.kind == "label"
     assert not derivation.result("search.base_label").fact.missing and not derivation.result("search.winner_label").fact.missing
     assert derivation.result("search.confirm_ratio").fact.missing
+
+
+SAYS = {"holds": "better", "fails": "worse", "unresolved": "not resolved"}
+
+
+@pytest.mark.parametrize("scale", [0.5, 0.9, 0.97, 1.0, 1.03, 1.1, 2.0])
+@pytest.mark.parametrize("boot_noise", [0.002, 0.05])
+def test_the_page_confirms_a_candidate_exactly_when_the_search_does(tmp_path, scale, boot_noise):
+    """One rule for both: an interval over the pairs of fresh boots, no narrower than the A/A pairs allow."""
+    folder = write_campaign(tmp_path, Physics(boot_noise=boot_noise), Plan(repeats=2, prompts=2, osl=24, isls=(64,), concurrencies=(1,)))
+    scale_cells(folder, "search.csv", "mean_tpot_ms", scale, stage="confirm", label="candidate")
+    campaign = load.load(folder)
+    columns = campaign.find("points", "search").columns
+    points = [dict(zip(columns, cells)) for cells in zip(*columns.values())]
+    for row in points:
+        row["mean_tpot_ms"] = float(row["mean_tpot_ms"] or 0)
+    pairs = pair_values(points, "confirm", ("base", "candidate"), "mean_tpot_ms").values()
+    aa = pair_values(points, "aa", ("base-a", "base-b"), "mean_tpot_ms").values()
+    logs = [math.log(base / fast) for _, _, base, fast in pairs]
+    search = compare(logs, Spread.floored([logs], [math.log(b / a) for _, _, a, b in aa]))
+    claim = Derivation(campaign).claim("search.winner_confirmed")
+    assert SAYS[claim.verdict] == search.verdict
+    assert math.exp(claim.margin) == pytest.approx(search.ratio, rel=1e-4)
+
+
+def test_without_pairs_to_scatter_nothing_is_confirmed(scratch):
+    keep_one(scratch)
+    claim = Derivation(load.load(scratch)).claim("search.winner_confirmed")
+    assert claim.verdict == "unresolved" and "nothing says" in claim.reason
+
+
+def keep_one(folder):
+    """One pair of fresh boots, and no A/A pairs."""
+    gone: set[str] = set()
+
+    def one_pair(rows):
+        gone.update(row["run_id"] for row in rows if row.get("stage") == "confirm" and row["boot"] != "0")
+        return [row for row in rows if row["run_id"] not in gone]
+
+    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
+        rewrite(folder, file, one_pair)
+    remove(folder, "noise.csv")

@@ -1,5 +1,7 @@
 """The search."""
 
+import math
+
 from workflow.derive.claims.kinds import above
 from workflow.derive.registry import claim
 
@@ -26,7 +28,11 @@ def winner_confirmed(read):
         "search.concurrency",
         "search.boots",
     )
-    return above(read["search.confirm_ratio"])
+    # the rule of the search itself: an interval over the pairs, which knows the A/A pairs' spread; the largest A/A difference has no say beside it
+    ratio = above(read.exact("search.confirm_ratio"))
+    if not read.has("search.detectable"):
+        read.unresolved("nothing says how far the ratio of fresh boots may be off")
+    return ratio, math.log1p(read.exact("search.detectable").to("").value)
 
 
 @claim("search.staged_cheaper", kind="ratio")

@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from workflow.derive.facts import measures
-from workflow.derive.facts.compare import noise_of
+from workflow.derive.paired import Paired, spread
 from workflow.derive.registry import fact
-from workflow.derive.rows import Missing
+from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
+from workflow.derive.values import natural
 
 STAGES = ("aa", "window", "confirm")
 TRIED = ("candidate", "winner")
@@ -116,6 +117,12 @@ def concurrency(read):
 
 def ratio_of(read, stage: str, candidate: dict) -> Sample:
     """exp of the mean over a candidate's cells of ln(base / candidate), time per token, both in one block of the order."""
+    rows, logs = logs_of(read, stage, candidate)
+    return Sample(np.exp(rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))))
+
+
+def logs_of(read, stage: str, candidate: dict) -> tuple[Rows, np.ndarray]:
+    """A candidate's cells in one stage, and ln(base / candidate) of each [cells]."""
     base, rows = read.points("search", stage=stage, label="base"), read.points("search", stage=stage, **candidate)
     keep = np.array([name != "base" for name in rows.texts("label")])
     rows = rows.where_true(keep)
@@ -130,7 +137,7 @@ def ratio_of(read, stage: str, candidate: dict) -> Sample:
         if block not in bases:
             raise Missing(f"stage {stage}, boot {block}: the base has no cell beside the candidate's")
         logs.append(beside(sorted(bases[block]), place, drifts) - time)
-    return Sample(np.exp(rows.weights.sums(rows.index, np.array(logs)) / rows.weights.sums(rows.index, np.ones(len(logs)))))
+    return rows, np.array(logs)
 
 
 def places(rows, drifts: bool) -> np.ndarray:
@@ -160,13 +167,34 @@ def plain_tpot_ms(read):
     return measures.time_per_token(read.requests("search", stage="window", lane="plain"))
 
 
+def confirmation(read) -> Paired:
+    """The candidate against the base on fresh boots, judged as the search judges it: by what its pairs scatter by, and no less than A/A pairs."""
+    rows, logs = logs_of(read, "confirm", {"label": TRIED})
+    boots = np.array(rows.texts("boot"))
+    pairs = [float(np.mean(logs[boots == boot])) for boot in sorted(set(boots), key=natural)]
+    return Paired.of(pairs, spread([pairs], aa_logs(read)))
+
+
+def aa_logs(read, metric: str = "mean_tpot_ms") -> list[float]:
+    """ln(b / a) of each pair of boots of one configuration; empty where the campaign has none."""
+    if not read.has("noise.comparisons"):
+        return []
+    return list(read.noise(metric=metric).read("log_ratio"))
+
+
 @fact("search.confirm_ratio", kind="ratio")
 def confirm_ratio(read):
-    """time per token of the base / of the candidate on fresh boots, paired by boot"""
-    return ratio_of(read, "confirm", {"label": TRIED})
+    """time per token of the base / of the candidate on fresh boots, paired by boot; its interval is Student's t over the pairs"""
+    ratio = ratio_of(read, "confirm", {"label": TRIED})
+    shown = 1 + read.derivation.resampling.boots_shown
+    drawn = confirmation(read).drawn(len(ratio.values) - shown)
+    return Sample(np.concatenate([ratio.values[:shown], np.exp(drawn)]))
 
 
 @fact("search.detectable", kind="percent", unit="percent")
 def detectable(read):
-    """smallest relative difference that the confirmation's boots would have shown"""
-    return math.expm1(noise_of(read, read["search.confirm_ratio"]))
+    """how far the confirmed ratio may be off: t x standard error over the pairs of boots, whose spread is no less than the A/A pairs'"""
+    fresh = confirmation(read)
+    if not fresh.known:
+        raise Missing("one pair of fresh boots and no A/A pairs: nothing says how far the ratio may be off")
+    return math.expm1(fresh.reach(read.derivation.level))
