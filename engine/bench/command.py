@@ -300,8 +300,7 @@ class Run:
     def about(self) -> dict:
         """What every manifest of this run says. Measuring is over: processes that still wait for a boot are ended."""
         session = self.session
-        if session.pool:
-            session.pool.close()
+        session.close()
         machine = manifest.machine_section(session.machine, self.cpu, self.load_start, load_average(), *self.shares())
         found = said(self.campaign, self.stage, self.argv, self.hashes, machine, self.begun)
         return {

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from engine.backends import backend
 from engine.backends.base import CAPABILITIES, LOST, PROBE, SIDE_BY_SIDE, TRACE, Backend, EngineFailure
+from engine.backends.embedded import PROBE_TIMEOUT_S
 from engine.backends.identity import differs
 from engine.backends.server_config import ServerConfig
+from engine.backends.worker_process import WorkerProcess
 from engine.bench import probe, rows
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
@@ -62,6 +64,14 @@ class Rows:
             self.steps += record["steps"]
         elif record["kind"] == "trace":
             self.trace += record["rows"]
+
+
+@dataclass
+class Readings:
+    """Probes of the machine by one kind of process, the last one taken at `at_s` of time.monotonic."""
+
+    taken: list[dict[str, float]] = field(default_factory=list)
+    at_s: float = -math.inf
 
 
 @dataclass
@@ -125,8 +135,10 @@ class Session:
         self.info: dict[str, dict] = {}
         """server_info of the first boot of each lane."""
         self.seeds: dict[str, int] = {}
-        self.probes: list[dict[str, float]] = []
-        self.probed_s = -math.inf
+        self.inside, self.beside = Readings(), Readings()
+        """Probes by the process that is measured, and by one beside it; what another process takes is compared with its own."""
+        self.prober: WorkerProcess | None = None
+        """A process without an engine that probes the machine for boots with a memory budget, on their processor."""
         self.again = 0
         self.tolerance = campaign.probe_tolerance or FIRST_TOLERANCE
         spent = self.journal.spent()
@@ -147,6 +159,14 @@ class Session:
             "code": code,
             "model": model,
         }
+
+    def close(self) -> None:
+        """Measuring is over: processes that wait for a boot or for a probe are ended."""
+        if self.pool:
+            self.pool.close()
+        if self.prober:
+            self.prober.stop()
+            self.prober = None
 
     def settle(self, spent: Sequence[dict], journal: Journal | None = None) -> None:
         """Book what earlier processes of this command (or of another, whose journal it is) spent; what they lost is waste."""
@@ -270,6 +290,9 @@ class Session:
         started_s = 0.0
         if self.campaign.server is None:
             engine, started_s = self.worker(arm)
+            if engine.config.device_memory and not self.prober:
+                # while nothing is measured: it may have to import
+                self.prober = self.pool.take()
         elif reason := self.cannot(arm):
             self.progress.say(f"{arm.label}: skipped: {reason}")
             return EngineFailure("skipped", reason)
@@ -419,7 +442,7 @@ class Session:
             self.failed(cell, record, base, failure, begin)
             return True
         base |= rows.probe_columns(before, after) | shares
-        shift = probe.moved(before, after, self.probes[:-1])
+        shift = probe.moved(before, after, self.readings(boot).taken[:-1])
         result = rows.result_columns(prompts, answer, cell.max_concurrency, cell.arm.lane != "plain")
         point = {**base, **result, "note": "; ".join(note for note in (base["note"], result.get("note")) if note) or None}
         record["seconds"] = time.perf_counter() - begin
@@ -446,16 +469,21 @@ class Session:
     def probe(self, boot: Boot, fresh: bool = False) -> dict[str, float]:
         """A probe of the machine: the last one where it was just taken, unless a fresh one is asked for.
 
-        None (empty) on a boot with a memory budget: the probe's own buffers would be taken from what the cell is about.
+        Beside a boot with a memory budget, on its processor: the probe's own buffers would be taken from what the cell is about.
         """
-        if PROBE not in self.capabilities or boot.engine.config.device_memory:
+        if PROBE not in self.capabilities:
             return {}
-        now = time.monotonic()
-        if not fresh and self.probes and now - self.probed_s < PROBE_AGE_S:
-            return self.probes[-1]
-        self.probes.append(boot.engine.probe())
-        self.probed_s = time.monotonic()
-        return self.probes[-1]
+        known = self.readings(boot)
+        if not fresh and known.taken and time.monotonic() - known.at_s < PROBE_AGE_S:
+            return known.taken[-1]
+        order = {"order": "probe", "cpu": self.cpu}
+        known.taken.append(self.prober.ask(order, PROBE_TIMEOUT_S) if known is self.beside else boot.engine.probe())
+        known.at_s = time.monotonic()
+        return known.taken[-1]
+
+    def readings(self, boot: Boot) -> Readings:
+        """The probes that those around a cell of this boot are compared with."""
+        return self.beside if self.prober and boot.engine.config.device_memory else self.inside
 
     def ticks(self) -> Ticks | None:
         return Ticks.read(self.cpu) if self.cpu is not None else None

@@ -1,6 +1,6 @@
 """One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
 
-Orders: `ready`, `boot` {config, fault, cpu}, `run` {requests, max_concurrency, trace, due_s}, `probe`; the end of the input ends the process.
+Orders: `ready`, `boot` {config, fault, cpu}, `run` {requests, max_concurrency, trace, due_s}, `probe` {cpu}; the end of the input ends the process.
 Answers: {"ok": ...} or {"error": kind, "message": ...}.
 Before the first order everything is imported that an engine needs, nothing of it before the thread count is fixed. The boot may
 be pinned to another CPU than the imports were: it comes before the first weight is read and the first pool is made.
@@ -146,6 +146,8 @@ class Worker:
         return {**run_answer(result), **memory_now(self.engine)}
 
     def probe(self, order: Order) -> dict:
+        """Also without an engine, and then on the processor that the order names."""
+        pin(order.get("cpu"))
         return probe.measure()
 
     def answer(self, order: Order) -> dict:

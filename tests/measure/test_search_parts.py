@@ -14,6 +14,7 @@ from engine.bench.binding import could_bind
 from engine.bench.cells import dspark
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
+from engine.bench.session import Session
 from engine.bench.stages import FULL, Cache, Curve, Factorial, Heads, Knobs, Lanes, Search
 from tests.measure.conftest import SIZES
 
@@ -193,6 +194,22 @@ def test_all_stages_run_and_are_decided(campaign, tmp_path: Path) -> None:
     assert all(candidate["p_holm"] >= candidate["p"] for candidate in about["candidates"])
     assert about["ledger"]["grid_s"] > about["ledger"]["bench_s"] > 0
     assert len({one["run_id"] for one in rows}) == len(rows)
+    for one in rows:
+        # boots with a memory budget too, whose processes must not be asked
+        assert one["status"] != "ok" or (one["probe_copy_before_ms"] and one["probe_copy_after_ms"]), one["stage"]
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_cells_under_a_memory_budget_are_repeated_like_any_other(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each probe is half as slow again as the one before it. The process beside the boots ends with the command."""
+    monkeypatch.setenv("FAKE_FAULT", "moves")
+    stopped = []
+    monkeypatch.setattr(Session, "close", lambda self, close=Session.close: (stopped.append(self.prober.process), close(self)))
+    path = campaign(stages={"search": {**SIZES["search"], "cache": PARTS["cache"]}}, probe_tolerance=0.2)
+    assert search.main(["--campaign", str(path), "--out", str(tmp_path), "--quiet"]) == 0
+    again = {one["stage"] for one in csvio.read("points", tmp_path / "search.csv") if (one["note"] or "").startswith("a probe moved")}
+    assert "cache" in again
+    assert [process.poll() is not None for process in stopped] == [True]
 
 
 @pytest.mark.usefixtures("fake_engine")
