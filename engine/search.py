@@ -6,6 +6,7 @@ that is better, else the base). Where the campaign asks for them, before the
 window: `memory` (the ceiling with a hostile probe), `factorial` (request cap times block size), `knobs` (one at a time, and in a
 regime where each can bind), `cache` (prefix cache on random and on shared prefixes); after it: `heads`, `lanes`, and after the confirmation the winner's `curve`.
 Candidates are compared in time per token. With --budget, stages are given up in a printed order.
+The first Ctrl-C ends it as a used-up budget does and publishes what there is, with exit code 130; --resume then measures the rest.
 Writes search.csv, requests_search.csv, steps_search.csv and noise.csv with a manifest beside each, together or not at all.
 """
 
@@ -30,6 +31,7 @@ from engine.bench.multiplicity import false_alarms, holm
 from engine.bench.planner import Allotment, Part, allot, duration_s
 from engine.bench.progress import Progress
 from engine.bench.stages import PARTS, Search
+from engine.bench.stopping import INTERRUPTED, Stopping
 from engine.bench.verdicts import TIME as METRIC
 from engine.bench.verdicts import against_base, pair_values
 from engine.csvio import Row
@@ -104,6 +106,11 @@ def challenger(verdicts: Sequence[Verdict]) -> Verdict | None:
     return max((one for one in verdicts if one.comparison.verdict != "worse"), key=lambda one: one.comparison.ratio, default=None)
 
 
+def thrown_away(row: Row) -> bool:
+    """Whether the probe rule, not the candidate, is why a cell was rejected."""
+    return (row.get("note") or "").startswith("a probe moved")
+
+
 def confirm(points: Sequence[Row], candidate: Arm, aa: Sequence[float]) -> Verdict | None:
     """Candidate against base on fresh boots; None where no pair of boots finished. `aa`: log ratios over all passes of a boot."""
     pairs = pair_values(points, "confirm", ("base", "candidate"), METRIC).values()
@@ -165,6 +172,7 @@ class Searching:
     kept: tuple[str, ...]
     deadline_s: float | None
     """On time.monotonic's clock; None without a budget."""
+    stopping: Stopping
 
     def __post_init__(self) -> None:
         self.session, self.progress = self.run.session, self.run.session.progress
@@ -192,8 +200,12 @@ class Searching:
 
     @property
     def over(self) -> bool:
-        """Whether the budget is used up."""
-        return self.deadline_s is not None and time.monotonic() > self.deadline_s
+        """Whether the budget is used up, or somebody asked to stop."""
+        return self.stopping.asked or (self.deadline_s is not None and time.monotonic() > self.deadline_s)
+
+    @property
+    def why(self) -> str:
+        return "asked to stop" if self.stopping.asked else "the budget is used up"
 
     def measure(self, name: str, blocks: Sequence[Block], least: int = 1) -> None:
         """The blocks of a stage, as many as the time allows and `least` of them in any case."""
@@ -206,7 +218,7 @@ class Searching:
         self.blocks[name] = done
         if done < len(blocks):
             self.cut_short[name] = {"measured": done, "planned": len(blocks)}
-            self.progress.say(f"{name}: cut short after {done} of {len(blocks)} blocks, the budget is used up")
+            self.progress.say(f"{name}: cut short after {done} of {len(blocks)} blocks, {self.why}")
 
     def wants(self, name: str) -> bool:
         """Whether a stage is still to run; one that the clock has overtaken is said to be left out."""
@@ -214,7 +226,7 @@ class Searching:
             return False
         if self.over and name in PARTS:
             self.skipped.append(name)
-            self.progress.say(f"{name}: not measured, the budget is used up")
+            self.progress.say(f"{name}: not measured, {self.why}")
             return False
         return True
 
@@ -295,12 +307,22 @@ class Searching:
         if self.fresh:
             self.progress.say(f"on fresh boots: {self.fresh.line()}")
             if self.fresh.comparison.verdict == "better":
-                self.winner = self.fresh.arm
+                self.winner = self.candidate.arm
         self.progress.say(f"winner: {self.winner.label}")
 
     def curve(self) -> None:
         if self.wants("curve"):
             self.measure("curve", plans_search.curve(self.stage.curve, self.stage, self.winner))
+
+    def rejected(self) -> list[str]:
+        """Candidates that lost or could not run, as "stage/label": what the time spent on them was spent in vain for."""
+        found = [f"window/{one.arm.label}" for one in self.verdicts if one.comparison.verdict == "worse"]
+        found += [f"{row['stage']}/{row['label']}" for row in self.points if row["status"] in ("oom", "rejected") and not thrown_away(row)]
+        found += [f"{name}/{one['label']}" for name in ("knobs", "heads") for one in self.section.get(name, ()) if one["verdict"] == "worse"]
+        # a lane's own best goes on to the frontier, its other block sizes do not
+        kept = {one["label"] for one in self.section.get("lanes", ())}
+        found += [f"lanes/{row['label']}" for row in self.points if kept and row["stage"] == "lanes" and row["label"] not in kept]
+        return [*found, *(["confirm/candidate"] if self.candidate and self.winner is not self.candidate.arm else [])]
 
     def decided(self, dropped: Sequence[str]) -> dict:
         """The `search` section of the manifest. Holm's family: every candidate and the confirmation."""
@@ -319,8 +341,6 @@ class Searching:
             return {**verdict.as_dict(note), "p_holm": adjusted.get(id(verdict))}
 
         again = told(fresh, "fresh boots and prompts") if fresh else None
-        rejected = [f"window/{v.arm.label}" for v in self.verdicts if v.comparison.verdict == "worse"]
-        rejected += [f"{row['stage']}/{row['label']}" for row in self.points if row["status"] == "oom"]
         return {
             **self.section,
             "winner": self.winner.label,
@@ -333,9 +353,10 @@ class Searching:
             "achieved_detectable": achieved,
             "detectable_metric": {name: detectable.compared(name) for name in sorted({*before, *achieved})},
             "probe_tolerance": self.session.tolerance,
-            "not_measured": [*dropped, *self.skipped],
+            "not_measured": [*dropped, *self.skipped, *(name for name in PARTS if not getattr(self.stage, name)), *([] if self.candidate else ["confirm"])],
+            **({"stopped": True} if self.stopping.asked else {}),
             **({"cut_short": self.cut_short} if self.cut_short else {}),
-            "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(rejected)),
+            "ledger": ledger(self.session.cost, self.stage, dict.fromkeys(self.rejected())),
         }
 
 
@@ -360,21 +381,22 @@ def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
         run = Run.start(campaign, "search", argv, args, progress)
         for line in lines:
             progress.say(line)
-        searching = Searching(run, stage, allotment.kept, None if budget_s is None else time.monotonic() + budget_s)
-        session = run.session
-        session.run([plans.sentinel("start", 0)])
-        noise = searching.noise()
-        searching.before_window()
-        searching.window()
-        searching.after_window()
-        searching.confirm()
-        searching.curve()
-        session.run([plans.sentinel("end", 1)])
-        tables = {**tables_of(session, "search", "search"), "noise.csv": ("noise", noise)}
-        section = searching.decided(allotment.dropped)
-        files = run.publish(args.out, tables, {"search.csv": {"search": section}})
-        closing(run, files, args.json, {"search": section})
-    return 0
+        with Stopping(progress.say) as stopping:
+            searching = Searching(run, stage, allotment.kept, None if budget_s is None else time.monotonic() + budget_s, stopping)
+            session = run.session
+            session.run([plans.sentinel("start", 0)])
+            noise = searching.noise()
+            searching.before_window()
+            searching.window()
+            searching.after_window()
+            searching.confirm()
+            searching.curve()
+            session.run([plans.sentinel("end", 1)])
+            tables = {**tables_of(session, "search", "search"), "noise.csv": ("noise", noise)}
+            section = searching.decided(allotment.dropped)
+            files = run.publish(args.out, tables, {"search.csv": {"search": section}}, finished=not stopping.asked)
+            closing(run, files, args.json, {"search": section})
+    return INTERRUPTED if stopping.asked else 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import shlex
 import sys
@@ -30,6 +31,7 @@ from engine.bench.plan_check import check_prompts
 from engine.bench.progress import Progress
 from engine.bench.session import Session
 from engine.bench.subject import Subject
+from engine.bench.verdicts import TIME, measured
 from engine.config import ConfigError
 from engine.fingerprint import fingerprint, short
 from engine.machine import Machine, Ticks, children_cpu_s, leave_cpu, load_average, quietest_cpu
@@ -219,8 +221,7 @@ class Run:
             progress.say(f"{stage}: going on with {journal.path.name}, {len(journal.spent())} boots and cells in it")
         ticks, children_s = Ticks.read(cpu) if cpu is not None else None, children_cpu_s()
         if journal.interrupted:
-            # is it still the machine that measured the first part?
-            session.run([plans.sentinel(f"resume-{session.attempt}", session.attempt)])
+            resumed(session)
         return cls(
             campaign,
             stage,
@@ -268,11 +269,17 @@ class Run:
         return self.subject.tokenizer
 
     def publish(
-        self, out: Path, tables: dict[str, tuple[str, list[csvio.Row]]], extra: dict[str, dict], instead: dict | None = None
+        self,
+        out: Path,
+        tables: dict[str, tuple[str, list[csvio.Row]]],
+        extra: dict[str, dict],
+        instead: dict | None = None,
+        finished: bool = True,
     ) -> list[Path]:
         """Check, write and rename every CSV with its manifest. `tables`: file name -> (kind, rows); `extra`: file name -> manifest keys.
 
-        `instead`: what every manifest says otherwise than this process knows.
+        `instead`: what every manifest says otherwise than this process knows. `finished`: False where somebody stopped it, so that an
+        interrupted journal is gone on with.
         """
         session = self.session
         if not any(rows for _, rows in tables.values()):
@@ -293,7 +300,8 @@ class Run:
             about = {**common, "file": name, "kind": kind, "rows": len(rows), "sha256": manifest.sha256(content), **extra.get(name, {})}
             files[out / f"{name.removesuffix('.csv')}.manifest.json"] = manifest.render(about)
         csvio.publish(files)
-        session.journal.append({"kind": "done"})
+        if finished:
+            session.journal.append({"kind": "done"})
         session.journal.close()
         return list(files)
 
@@ -310,6 +318,20 @@ class Run:
             **self.measured_on(),
             "cost": {**rounded(asdict(session.cost)), "total_s": round(found["seconds"] + session.before_s, 3)},
         }
+
+
+def resumed(session: Session) -> None:
+    """Measure the sentinel again, and say how far it is from the first one: is it still the machine that measured the first part?"""
+    records = [one["point"] for one in session.journal.earlier if one["kind"] == "cell" and one["stage"] == "sentinel"]
+    session.run([plans.sentinel(f"resume-{session.attempt}", session.attempt)])
+    first, now = (measured(points, "sentinel", TIME) for points in (records, session.rows.points))
+    if not first or not now:
+        session.progress.say("sentinel: nothing to compare it with, so whether the machine is as fast as before is not known")
+        return
+    moved = math.log(now[-1][TIME] / first[0][TIME])
+    words = f"a token takes {math.exp(moved):.2f} of the time that it took when this measurement began"
+    over = abs(math.expm1(abs(moved))) > session.tolerance
+    session.progress.say(f"WARNING: {words}; what is measured now beside it is another machine's" if over else f"sentinel: {words}")
 
 
 def said(campaign: Campaign, stage: str, argv: Sequence[str], hashes: dict[str, str], machine: dict, begun: datetime) -> dict:

@@ -25,7 +25,7 @@ def grid(stage: Search) -> tuple[int, int]:
 
 
 def ledger(cost: Cost, stage: Search, rejected: Iterable[str]) -> dict:
-    """`rejected` are labels as "stage/label". Seconds; the grid's are a product of measured means."""
+    """`rejected` are labels as "stage/label". Seconds; `grid_means_s` is a product of measured means."""
     lost = [cost.by_arm[name] for name in rejected if name in cost.by_arm]
     boot_s = cost.boot_s / cost.boots if cost.boots else 0.0
     cell_s = sum(one.cell_s for one in cost.by_stage.values()) / max(1, sum(one.cells for one in cost.by_stage.values()))
@@ -37,5 +37,5 @@ def ledger(cost: Cost, stage: Search, rejected: Iterable[str]) -> dict:
         "thrown_away_s": round(cost.wasted_s, 3),
         "grid_configurations": configurations,
         "grid_loads": loads,
-        "grid_s": round(configurations * (boot_s + loads * cell_s), 1),
+        "grid_means_s": round(configurations * (boot_s + loads * cell_s), 1),
     }

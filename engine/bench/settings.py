@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 FIELDS = {one.name: one for one in fields(EngineConfig)}
 LOAD = ("load_isl", "load_osl", "load_num_prompts", "load_concurrency")
 """Keys of a binding regime that are no settings of the engine."""
+FIXED = ("lane", "block_size", "model", "weights", "seed")
+"""What an arm, a campaign or a row is; a knob that changed it would compare two things under one name."""
 
 
 def misfit(name: str, value: object) -> str | None:
@@ -74,6 +76,10 @@ def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, fl
         unknown = [setting for setting in names if setting not in known]
         if unknown:
             raise ConfigError(f"{where}: the engine has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        # the threads of a server are a flag like any other
+        fixed = [one for one in names if one in (*FIXED, *(() if flags else ("threads",)))] if key.startswith("knobs") else []
+        if fixed:
+            raise ConfigError(f"{where}: {fixed[0]} is no knob: threads are those of the stage, lanes and block sizes have their own keys, the rest is the campaign's")
         for one, value in settings.items():
             if one in FIELDS and (why := misfit(one, value)):
                 raise ConfigError(f"{where}: {one}: {why}")

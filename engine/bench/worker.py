@@ -12,6 +12,7 @@ import argparse
 import gc
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -181,6 +182,8 @@ def main(imports: Callable[[], MakeEngine] = real_engine, argv: list[str] | None
     parser.add_argument("--cpu", type=int, help="processor to pin this process to, until its boot names another; not pinned when absent")
     args = parser.parse_args(argv)
     pin(args.cpu)
+    # Ctrl-C at a terminal reaches every process of it; the command decides what becomes of this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # whatever a library prints must not reach the pipe of answers
     answers = os.fdopen(os.dup(1), "w", encoding="utf8")
     os.dup2(2, 1)

@@ -111,4 +111,4 @@ def by_stage(points: list[dict], boot_s: float) -> dict[str, dict]:
 def ledger(points: list[dict], total_s: float, configurations: int) -> dict:
     """The search section of its manifest, as far as facts read it; the grid at the mean cost of a cell with its boot."""
     grid_s = configurations * total_s / len(points)
-    return {"ledger": {"thrown_away_s": 0.02 * total_s, "grid_configurations": configurations, "grid_loads": 1, "grid_s": grid_s}}
+    return {"ledger": {"thrown_away_s": 0.02 * total_s, "grid_configurations": configurations, "grid_loads": 1, "grid_means_s": grid_s}}

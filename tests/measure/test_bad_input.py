@@ -240,6 +240,8 @@ def test_an_unknown_stage(campaign, capsys: pytest.CaptureFixture[str]) -> None:
     ("key", "values", "says"),
     [
         ("values", [["prefill_chunk", 64]], "knobs.values: the engine has no setting 'prefill_chunk'; it has weights, lane"),
+        *(("values", [[name, 2]], f"knobs.values: {name} is no knob") for name in ("threads", "lane", "model", "block_size", "weights", "seed")),
+        ("binding", [["radix_cache", [["threads", 2]]]], "knobs.binding: threads is no knob"),
         ("values", [["chunked_prefill_size", 0]], "knobs.values: --chunked-prefill-size 0: must be at least 1"),
         ("values", [["chunked_prefill_size", "big"]], "knobs.values: chunked_prefill_size: 'big' is not a whole number"),
         ("values", [["radix_cache", 1]], "knobs.values: radix_cache: 1 is not true or false"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from engine import csvio, search, sweep
 from engine.bench import plans_search, search_parts
 from engine.bench.binding import could_bind
 from engine.bench.cells import dspark
+from engine.bench.compare import Comparison
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
 from engine.bench.session import Session
@@ -148,6 +150,28 @@ def test_heads_are_judged_by_content_and_a_missing_one_is_left_out() -> None:
     assert found[0]["ratio"] == pytest.approx(4 / 3) and found[0]["accept_length"] > found[0]["base_accept_length"]
 
 
+def test_what_lost_is_booked_as_rejected_in_every_stage() -> None:
+    """And nothing else: not the base, not what was not resolved, not a cell that the machine spoiled."""
+    lost, even = (Comparison(3, 0.8, 0.8, 0.8, None, None, 1.1, verdict, 0.5) for verdict in ("worse", "not resolved"))
+    verdicts = [search.Verdict(dspark(size), one, 1.0) for size, one in ((1, lost), (2, even))]
+    points = [
+        row(stage="memory", label="plain-try", status="oom"),
+        row(stage="cache", label="radix-on", status="rejected", note="this server has none"),
+        row(stage="cache", label="radix-off", status="rejected", note="a probe moved by 30 %"),
+        *(row(stage="lanes", label=label) for label in ("plain", "mtp", "dspark-g1")),
+    ]
+    section = {
+        "knobs": [{"label": "a=1", "verdict": "worse"}, {"label": "b=1", "verdict": "inert by construction"}],
+        "heads": [{"label": "head-rnn", "verdict": "worse"}, {"label": "head-gated", "verdict": "better"}],
+        "lanes": [{"label": "plain"}, {"label": "dspark-g1"}],
+    }
+    searching = SimpleNamespace(verdicts=verdicts, points=points, section=section, candidate=verdicts[1], winner=dspark(3))
+    found = search.Searching.rejected(searching)
+    assert found == ["window/dspark-g1", "memory/plain-try", "cache/radix-on", "knobs/a=1", "heads/head-rnn", "lanes/mtp", "confirm/candidate"]
+    searching.winner = verdicts[1].arm
+    assert search.Searching.rejected(searching) == found[:-1]
+
+
 def test_the_grid_costs_more_than_the_search() -> None:
     cost = Cost()
     for label in ("base", "slow"):
@@ -158,7 +182,7 @@ def test_the_grid_costs_more_than_the_search() -> None:
     configurations, loads = grid(STAGE)
     assert configurations > 1000 and loads == len(STAGE.curve.levels)
     assert found["rejected_s"] == pytest.approx(3.5) and found["boot_s"] == 4.0
-    assert found["grid_s"] == pytest.approx(configurations * (2.0 + loads * 1.5), rel=0.01)
+    assert found["grid_means_s"] == pytest.approx(configurations * (2.0 + loads * 1.5), rel=0.01)
 
 
 PARTS = {
@@ -192,7 +216,7 @@ def test_all_stages_run_and_are_decided(campaign, tmp_path: Path) -> None:
     assert about["detectable_metric"]["cache"] == "output_throughput" and about["detectable_metric"]["window"] == "mean_tpot_ms"
     assert about["planned_detectable"]["curve"] > about["planned_detectable"]["cache"], "one boot resolves less than two"
     assert all(candidate["p_holm"] >= candidate["p"] for candidate in about["candidates"])
-    assert about["ledger"]["grid_s"] > about["ledger"]["bench_s"] > 0
+    assert about["ledger"]["grid_means_s"] > about["ledger"]["bench_s"] > 0
     assert len({one["run_id"] for one in rows}) == len(rows)
     for one in rows:
         # boots with a memory budget too, whose processes must not be asked
@@ -221,7 +245,7 @@ def test_a_budget_gives_stages_up_in_the_printed_order(campaign, tmp_path: Path,
     out = tmp_path / "out"
     assert search.main(["--campaign", str(path), "--out", str(out), "--quiet", "--budget", "10s"]) == 0
     about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
-    assert about["not_measured"] == ["curve", "cache"] and about["confirm"] is not None, "stopping early still gives verdicts"
+    assert about["not_measured"] == ["curve", "cache", "memory", "knobs", "factorial", "heads", "lanes"] and about["confirm"] is not None, "stopping early still gives verdicts"
     assert search.main(["--campaign", str(path), "--dry-run", "--budget", "soon"]) == 2
     assert "--budget soon" in capsys.readouterr().err
 
