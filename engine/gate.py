@@ -91,7 +91,8 @@ def declaration(stage: Gate, winner: Winner | None) -> list[str]:
     if winner is None:
         return [*said, "no search of this machine beside it: the configurations that the campaign names are judged"]
     label = gate_plan.label_of(winner, gate_plan.configs(stage, winner))
-    return [*said, f"the search's winner, {winner.label} (on fresh boots: {winner.confirmed or 'not confirmed'}), is judged as {label}"]
+    fresh = f" (on fresh boots: {winner.confirmed})" if winner.confirmed else ""
+    return [*said, f"the search's winner, {winner.label}{fresh}, is judged as {label}"]
 
 
 def achieved(found: dict) -> list[str]:

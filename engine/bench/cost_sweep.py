@@ -48,7 +48,7 @@ def flat(row: dict) -> Row:
     """A measured row as cells: switches in words, timers of operator classes in one text."""
     blocks = row["block_ms"]
     return {
-        **row,
+        **{name: value for name, value in row.items() if name != "boot"},
         "instrument": "on" if row["instrument"] else "off",
         "block_ms": ";".join(f"{name}={value:.4f}" for name, value in sorted(blocks.items())) if blocks else None,
     }
@@ -132,11 +132,15 @@ def measure(session: Session, stage: VerifyCost) -> list[Row]:
         return done[-1]["rows"]
     session.begin(key)
     begin = time.perf_counter()
-    timed = [row for one in stage.processes() for row in _run(session, one)]
+    timed = [(place, row) for place, one in enumerate(stage.processes()) for row in _run(session, one)]
     session.cost.cells += 1
     session.cost.cell_s += time.perf_counter() - begin
     constant = {name: session.constant[name] for name in ("campaign", "host", "device", "threads", "code")}
-    rows = [{"run_id": f"verify_cost-{number:04d}", **constant, **flat(row)} for number, row in enumerate(timed)]
+    # boots of a process are counted from zero, those of a command go on after the sentinel's
+    boots = {one: session.boots + number for number, one in enumerate(dict.fromkeys((place, row["boot"]) for place, row in timed))}
+    session.boots += len(boots)
+    named = [(f"verify_cost-b{boots[place, row['boot']]:03d}", row) for place, row in timed]
+    rows = [{"run_id": f"verify_cost-{number:04d}", **constant, "boot_id": boot, **flat(row)} for number, (boot, row) in enumerate(named)]
     session.journal.append({"kind": "closed", **session.open, "rows": rows})
     return rows
 

@@ -33,9 +33,9 @@ class Kept:
     @classmethod
     def read(cls, path: Path, stage: Gate) -> Kept:
         """`path`: gate.csv, its manifest beside it. Raises ConfigError, TableError or OSError naming what is wrong where."""
+        rows = csvio.read("gate", path)
         about_path = path.with_name("gate.manifest.json")
         about = manifest_of(about_path)
-        rows = csvio.read("gate", path)
         if why := next((row["note"] for row in rows if row.get("status") == csvio.SKIPPED and row.get("config") is None), None):
             raise ConfigError(f"{path}: {why}; there is no output to score")
         if not any(row["config"] == BASE and row.get("status") is None for row in rows):

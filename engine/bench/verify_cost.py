@@ -117,6 +117,8 @@ class CostRow:
     """Committed tokens a round, as replayed."""
     acceptance: str | None = None
     """Where the replayed counts come from."""
+    boot: int = 0
+    """Which target or engine of this process was timed: what is loaded once, and shares every accident of its placement."""
 
 
 @dataclass
@@ -208,12 +210,13 @@ class _Forwards:
         cell.experts, cell.padded = rig.experts_touched(), rig.padded(rows, width)
 
     def rows(self, bandwidth: float) -> Iterable[CostRow]:
+        boots = list(self.plain)
         for (variant, rows, width), cell in self.cells.items():
             rig = self.plain[variant]
             single = self.cells.get((variant, rows, 1))
             yield _row(
                 variant, self.plan, rig, cell, bandwidth, quantity="verify", lane=None, instrument=False, batch=rows, width=width,
-                ratio=min(cell.times) / min(single.times) if single else None,
+                ratio=min(cell.times) / min(single.times) if single else None, boot=boots.index(variant),
             )
 
 
@@ -310,6 +313,7 @@ class _Engines:
             self.cells.setdefault((variant, lane, instrument, rows, name), _Cell([])).times.append(parts[name])
 
     def rows(self, bandwidth: float, forwards: _Forwards) -> Iterable[CostRow]:
+        boots = list(self.engines)
         for (variant, lane, instrument, rows, name), cell in self.cells.items():
             width = 1 if lane == "plain" else self.plan.gamma + 1
             # in a speculative lane the target's part of a step is the verification of its window
@@ -322,6 +326,7 @@ class _Engines:
                 variant, self.plan, forwards.plain[variant], cell, bandwidth, quantity=quantity, lane=lane, instrument=instrument,
                 batch=rows, width=width, ratio=None, status="simulated" if replayed else "measured",
                 tokens_per_round=cell.tokens / cell.rounds if replayed else None, acceptance=self.trace.source if replayed else None,
+                boot=len(forwards.plain) + boots.index((variant, lane, instrument)),
             )
 
 

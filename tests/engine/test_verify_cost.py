@@ -47,6 +47,14 @@ def test_every_quantity_of_every_variant(tiny):
             assert parts == plain | {("dspark", False, name) for name in ("step", "verify", "draft", "commit", "other")}
 
 
+def test_what_is_loaded_once_is_one_boot(tiny):
+    """A target a variant, and each of its engines: rows of one name share one, and no two names do."""
+    rows = measure(plan(), tiny)
+    loaded = {(row.mode, row.fused_verify, row.lane, row.instrument): row.boot for row in rows}
+    assert all(row.boot == loaded[row.mode, row.fused_verify, row.lane, row.instrument] for row in rows)
+    assert sorted(loaded.values()) == list(range(4 * len(plan().variants)))
+
+
 def test_experts_read_grow_with_positions(tmp_path):
     config = replace(TINY, num_experts=8, num_experts_per_tok=2, intermediate_size=32)
     weights = write_random_weights(tmp_path, config, TINY_DRAFT, seed=5)

@@ -44,6 +44,19 @@ def test_the_estimate_is_near_what_the_archived_sweep_took() -> None:
     assert 0.7 < cost_sweep.estimate_s(VerifyCost(**ran)) / about["seconds"] < 1.4
 
 
+def test_boots_of_a_command_are_numbered_on_over_its_processes(monkeypatch) -> None:
+    stage = replace(VerifyCost(), larger=("random-25m",))
+    printed = {model: [{"model": model, "block_ms": None, "instrument": False, "boot": boot} for boot in (0, 0, 1)] for model in ("trained", "random-25m")}
+    monkeypatch.setattr(cost_sweep, "_run", lambda _, one: printed[one.models[0]])
+    journal = SimpleNamespace(closed=lambda key: None, append=lambda record: None)
+    constant = dict.fromkeys(("campaign", "host", "device", "threads", "code"), "x")
+    session = SimpleNamespace(identity="", campaign=SimpleNamespace(identity=lambda: ""), journal=journal, begin=lambda key: None, open={}, boots=1, constant=constant)
+    session.cost = SimpleNamespace(cells=0, cell_s=0.0)
+    rows = cost_sweep.measure(session, stage)
+    assert [row["boot_id"] for row in rows] == [f"verify_cost-b{n:03d}" for n in (1, 1, 2, 3, 3, 4)] and session.boots == 5
+    assert all("boot" not in row and row["host"] == row["threads"] == "x" for row in rows)
+
+
 @pytest.mark.slow
 def test_rows_of_both_processes_are_published(tmp_path) -> None:
     """The smallest such sweep: the same file holds the trained model's rows and, simulated where replayed, the larger one's."""

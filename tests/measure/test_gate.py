@@ -108,5 +108,9 @@ def test_bad_input(campaign, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert gate.main(["--campaign", str(path), "--dry-run"]) == 2
     assert "99 in flight need as many problems" in capsys.readouterr().err
     good = str(campaign(stages=STAGES))
-    assert gate.main(["--campaign", good, "--out", str(tmp_path), "--rescore", str(tmp_path / "none.csv")]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
+    # the file that was asked for is named, and then what should stand beside it
+    for name, missing in (("none.csv", "none.csv"), ("campaign.yaml", "campaign.yaml"), ("gate.csv", "gate.manifest.json")):
+        (tmp_path / "gate.csv").write_bytes(csvio.render("gate", [], "gate.csv"))
+        assert gate.main(["--campaign", good, "--out", str(tmp_path / "new"), "--rescore", str(tmp_path / name)]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1 and str(tmp_path / missing) in said and not (tmp_path / "new").exists()

@@ -21,21 +21,21 @@ CONFIDENCE = 0.95
 
 def answers(read, role: str, task: str) -> Rows:
     """Rows of the first configuration of a role, in the order in which they ran. Missing where that one failed: the next is no stand-in for it."""
-    if (why := failed_first(read, role)) is not None:
-        raise Missing(why)
+    if (config := failed_first(read, role)) is not None:
+        raise Missing(f"{config} gave the gate no answer")
     rows = read.gate(role=role, task=task)
     first = rows.texts("config")[0]
     return read.gate(role=role, task=task, config=first)
 
 
 def failed_first(read, role: str) -> str | None:
-    """How the first configuration of a role failed; None where it answered, or was only skipped."""
+    """The first configuration of a role where it failed; None where it answered, or was only skipped."""
     rest, table = read.campaign.skipped.get(FILE), read.campaign.tables.get(FILE)
     if rest is None or table is None:
         return None
     answered = min((line for line, one in zip(table.lines, table.columns["role"]) if one == role), default=math.inf)
-    rows = zip(rest.lines, *(rest.columns[name] for name in ("role", "config", "status", "note")))
-    return next((f"{config} {status}: {note}" for line, one, config, status, note in rows if one == role and status != SKIPPED and line < answered), None)
+    rows = zip(rest.lines, *(rest.columns[name] for name in ("role", "config", "status")))
+    return next((config for line, one, config, status in rows if one == role and status != SKIPPED and line < answered), None)
 
 
 def by_problem(rows: Rows, values) -> dict[str, list]:
