@@ -11,7 +11,7 @@ from lxml import etree
 from matplotlib.markers import MarkerStyle
 from matplotlib.path import Path as Outline
 
-from workflow.figures.paths import PATH, extent, mark, merge, path
+from workflow.figures.paths import PATH, extent, mark, merge, path, steps
 from workflow.figures.style import SVG
 
 
@@ -36,6 +36,24 @@ def test_a_path_said_shorter_goes_to_the_same_whole_units(lines, closed):
     short = path(long)
     assert points(short) == [(letter, round(x), round(y)) for letter, x, y in points(long)]
     assert len(short) < len(long) and short.endswith("z") == closed
+
+
+@given(st.lists(strokes, min_size=1, max_size=4), st.booleans())
+def test_steps_lead_to_the_same_places(lines, closed):
+    data = path(" ".join(f"M {' L '.join(f'{x:g} {y:g}' for x, y in line)}" + (" z" if closed else "") for line in lines))
+    found, x, y, start = [], 0.0, 0.0, (0.0, 0.0)
+    for letter, numbers in re.findall(r"([mlhvz])([^mlhvz]*)", said := steps(data)):
+        values = [float(number) for number in re.findall(r"-?(?:\d+(?:\.\d+)?|\.\d+)", numbers)]
+        x, y = start if letter == "z" else (x, y)
+        while values:
+            x, y = x + (values.pop(0) if letter != "v" else 0), y + (values.pop(0) if letter != "h" else 0)
+            found.append(("M" if letter == "m" else "L", x, y))
+            start, letter = ((x, y), "l") if letter == "m" else (start, letter)
+    assert found == points(data) and said.count("z") == data.count("z")
+
+
+def test_equal_strokes_are_equal_texts():
+    assert steps("M8 3h9M20 7h9") == "m8 3h9m3 4h9" and steps("M8 3h9zM20 7h9") == "m8 3h9zm12 4h9"
 
 
 def test_a_mark_keeps_its_outline_wherever_it_is_put():

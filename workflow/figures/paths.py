@@ -100,7 +100,7 @@ def merge(parent) -> None:
 
 
 def steps(data: str) -> str:
-    """The same path with every stroke told from the paper's corner or from where the pen is, whichever is shorter. Letters as in `extent`."""
+    """The same path with every stroke told from where the pen is: equal shapes are then equal texts, which packs better than the shortest text does. Letters as in `extent`."""
     said, letter_before, x, y = "", "", 0.0, 0.0
     start = (x, y)
     for letter, text in _STEP.findall(data):
@@ -111,22 +111,16 @@ def steps(data: str) -> str:
         size = _OPERANDS[letter]
         for at in range(0, len(numbers), size):
             given = numbers[at : at + size]
-            if letter == "a":
-                ways, x, y = [("a", given)], x + given[5], y + given[6]
-            else:
-                pen = [x if letter in "Hh" else y] if size == 1 else [x, y] * (size // 2)
-                sign = 1 if letter.islower() else -1
-                other = [number + sign * from_ for number, from_ in zip(given, pen)]
-                there = other if letter.islower() else given
-                ways = [(letter, given), (letter.swapcase(), other)]
-                x, y = (there[-1] if letter in "Hh" else x, there[-1] if letter in "Vv" else y) if size == 1 else there[-2:]
-            x, y = round(x, 1), round(y, 1)
+            if letter.isupper():
+                pen = [x if letter == "H" else y] if size == 1 else [x, y] * (size // 2)
+                given = [number - from_ for number, from_ in zip(given, pen)]
+            across, down = given[-2:] if size > 1 else (given[0], 0) if letter in "Hh" else (0, given[0])
+            x, y = round(x + across, 1), round(y + down, 1)
             if letter == "M":
                 start = (x, y)
-            told = [(_told(name, operands, name == letter_before), name) for name, operands in ways]
-            best, name = min(told, key=lambda one: len(one[0]))
-            said += best
-            letter_before = {"M": "L", "m": "l"}.get(name, name)
+            name = letter.lower()
+            said += _told(name, given, name == letter_before)
+            letter_before = "l" if name == "m" else name
             letter = "L" if letter == "M" else letter  # further pairs of a move are strokes
     return said
 
