@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from engine.bench.compare import Spread, compare
 from tests.data.synthetic import write_campaign
 from workflow.cli import main
 from workflow.derive import reefs
+from workflow.derive.__main__ import derive
 from workflow.derive.load import load
 from workflow.derive.reefs.evidence import Evidence
 from workflow.derive.reefs.machine import CONTROLS
+from workflow.page.strings import Strings
 
 R52 = next(one for one in reefs.REEFS if one.name == "R52-gate")
 
@@ -26,6 +29,7 @@ POINT = {
     "accepted": 1000.0, "accept_length": 2.0, "decode_throughput": 250.0, "decode_tokens": 1900.0, "steps": 950.0, "step_ms": 7.9, "between_ms": 0.1,
     "distinct_4gram_share": 0.9, "accept_scope": None,
 }  # fmt: skip
+PROBES = {"client_lag_ms": None, "probe_copy_before_ms": None, "probe_copy_after_ms": None}
 REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0}
 
 
@@ -75,7 +79,7 @@ CASES = {
     "R33-unknown-failures": Rows([{"failed": None}]),
     "R34-mixed-tools": Rows(manifests={"sweep_x.csv": {"import": {"tools": ["guidellm 0.5.3", "guidellm 0.8.1"]}}}),
     "R41-failed-checksum": Rows(manifests={"sweep_x.csv": {"import": {"checks": {"Little's law": {"run": 2, "passed": 1, "failed": ["a.json: 4, 8"]}}}}}),
-    "R17-short-sample": Rows([{"rounds": 48.0, "accepted": 48.0}]),
+    "R17-short-sample": Rows([{"rounds": 48.0, "accepted": 48.0}, {"rounds": 52.0, "accepted": 12.0, "accept_length": 64 / 52}]),
     "R18-counters": Rows([{"accept_length": 2.4}]),
     "R23-random-ids": Rows([{"dataset": "random-ids"}]),
     "R24-loops": Rows([{"distinct_4gram_share": 0.2}]),
@@ -118,6 +122,43 @@ def test_each_detector_finds_its_reef(reef):
     assert found, "the detector overlooks its own case"
     one = found[0]
     assert one.severity == reef.severity and one.where and one.evidence and one.advice.endswith(".") and one.count >= 1
+
+
+@pytest.mark.parametrize("reef", reefs.REEFS, ids=lambda reef: reef.name)
+def test_pairs_are_what_a_row_says_and_what_was_true(reef):
+    pairs = [pair for one in reef.findings(CASES[reef.name]) for pair in one.pairs]
+    assert bool(pairs) == bool(reef.pair)
+    for pair in pairs:
+        assert pair.apart > 0 and pair.cells and all(cell.file in ("sweep_x.csv", "search.csv") and cell.column in POINT | PROBES for cell in pair.cells)
+    label = f"pair_{reef.name}"
+    labels = Strings.load().section("plates")["reefs"]["labels"]
+    assert (label in labels) == bool(reef.pair), "the plate names the quantity of a pair, and no other"
+
+
+@pytest.mark.parametrize(("name", "said", "true"), [
+    ("R5-queueing", 90, 20), ("R7-ramp", 8, 4), ("R8-few-prompts", 8, 4), ("R9-slow-client", 100, 150), ("R11-chunked-itl", 8, 4), ("R12-halved-itl", 2, 4),
+    ("R17-short-sample", 2, 1.6), ("R18-counters", 2.4, 2), ("R25-output-length", 24, 20), ("R26-one-token", 24, 1), ("R27-input-length", 64, 58),
+    ("R33-failures", 105, 100), ("R38-drift", 4, 5), ("R41-recomputed", 250, 200), ("R44-little", 0.8, 1), ("R46-two-rulers", 4.5, 4), ("R51-moved-machine", 2, 3),
+])  # fmt: skip
+def test_numbers_of_each_pair(name, said, true):
+    (reef,) = [one for one in reefs.REEFS if one.name == name]
+    pair = next(iter(reef.findings(CASES[name]))).pairs[0]
+    assert (pair.said, pair.true) == (pytest.approx(said), pytest.approx(true))
+
+
+def test_rows_of_a_campaign_stand_beside_one_another_with_their_cells(folder: Path):
+    values = derive(folder)
+    found = [fact.key.split(".")[2] for fact in values.match("reefs.pair.*.r1.said")]
+    assert found, "a made-up campaign is short enough to show some hazard in a pair"
+    for reef in found:
+        sides = {side: [fact.value for fact in values.match(f"reefs.pair.{reef}.r*.{side}")] for side in ("said", "true")}
+        assert len(sides["said"]) == len(sides["true"]) <= 8
+        said, true = (values.fact(f"reefs.pair.{reef}.{side}") for side in ("said", "true"))
+        worst = max(zip(sides["said"], sides["true"]), key=lambda pair: abs(math.log(pair[1] / pair[0])))
+        assert (said.value, true.value) == worst and said.unit == true.unit
+        for cell in said.source:
+            rows = load(folder).tables[cell.file]
+            assert cell.column in rows.columns and {int(line) for line in cell.row.split(",")} <= set(rows.lines)
 
 
 @pytest.mark.parametrize("reef", reefs.REEFS, ids=lambda reef: reef.name)

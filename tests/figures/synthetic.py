@@ -320,6 +320,13 @@ def _reefs(facts: Facts) -> None:
         for what, text in (("name", name), ("severity", severity), ("said", "down to 38 rounds a cell")):
             facts.put(f"reefs.f{place}.{what}", text, "label")
         facts.put(f"reefs.f{place}.rows", rows, "count")
+    for row, (written, rate) in enumerate(((4.5, 4.0), (4.6, 4.1), (6.0, 4.0)), 1):
+        for side, number in (("said", written), ("true", rate)):
+            facts.put(f"reefs.pair.R46-two-rulers.r{row}.{side}", number, "duration", "ms")
+            facts.put(f"reefs.pair.R46-two-rulers.{side}", number, "duration", "ms")
+    for side, number in (("said", 2.1), ("true", 2.6)):
+        facts.put(f"reefs.pair.R17-short-sample.r1.{side}", number, "length")
+        facts.put(f"reefs.pair.R17-short-sample.{side}", number, "length")
     for what, number in (("detectors", 38), ("fired", 4), ("blocking", 1), ("warning", 2), ("note", 1)):
         facts.put(f"reefs.{what}", number, "count")
 

@@ -5,8 +5,10 @@ They read whole files, so a change of one cell says little about them: the mutat
 
 from workflow.derive import reefs
 from workflow.derive.fact import Cell
+from workflow.derive.reefs.pair import UNITS, Pair
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
 
 PLACES = tuple(range(1, len(reefs.REEFS) + 1))
 """Detectors that fired, the gravest first."""
@@ -91,3 +93,40 @@ def told(read, place, what):
 def rows(read, place):
     """rows, cells or fields that show it, over all files"""
     return sum(one.count for one in place_of(read, place))
+
+
+SIDES = ("said", "true")
+ROWS = tuple(range(1, 9))
+"""Rows of a detector that stand beside one another, those where the two numbers lie farthest apart."""
+IN_MS, PLAIN = ({"kind": kind, "unit": unit, "reef": tuple(one.name for one in reefs.REEFS if one.pair == name)} for name, (kind, unit) in UNITS.items())
+
+
+def told_apart(read, reef: str) -> list[Pair]:
+    """Pairs of one detector's rows: the farthest apart, in the order of the files."""
+    known = [pair for one in findings(read) if one.reef == reef for pair in one.pairs]
+    if not known:
+        raise Missing("no row shows this hazard in a pair of numbers")
+    farthest = sorted(range(len(known)), key=lambda at: -known[at].apart)[: len(ROWS)]
+    return [known[at] for at in sorted(farthest)]
+
+
+def one_side(read, pair: Pair, side: str, reef: str) -> Sample:
+    read.record.cells |= dict.fromkeys(pair.cells)
+    return Sample(getattr(pair, side), IN_MS["unit"] if reef in IN_MS["reef"] else PLAIN["unit"])
+
+
+@fact("reefs.pair.{reef}.{side}", status="computed", side=SIDES, **IN_MS)
+@fact("reefs.pair.{reef}.{side}", status="computed", side=SIDES, **PLAIN)
+def farthest(read, reef, side):
+    """what a row says, or what was true, in the row where these lie farthest apart"""
+    return one_side(read, max(told_apart(read, reef), key=lambda pair: pair.apart), side, reef)
+
+
+@fact("reefs.pair.{reef}.r{row}.{side}", status="computed", side=SIDES, row=ROWS, **IN_MS)
+@fact("reefs.pair.{reef}.r{row}.{side}", status="computed", side=SIDES, row=ROWS, **PLAIN)
+def row_of(read, reef, side, row):
+    """what a row says, or what was true, in the rows where these lie farthest apart, in the order of the files"""
+    known = told_apart(read, reef)
+    if row > len(known):
+        raise Missing("no further row shows this hazard in a pair of numbers")
+    return one_side(read, known[row - 1], side, reef)

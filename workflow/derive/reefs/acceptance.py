@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
+from itertools import pairwise
 
-from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.reefs.evidence import CELL, Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+from workflow.derive.reefs.pair import Pair, cells, pairs
 
 
-@reef("R11-chunked-itl", NOTE)
+@reef("R11-chunked-itl", NOTE, pair="ms")
 def chunked_itl(data: Evidence):
     """Gaps between emissions are gaps between rounds, not between tokens.
 
@@ -17,10 +20,10 @@ def chunked_itl(data: Evidence):
     """
     bad = [row for row in data.points if has(row, "mean_itl_ms", "mean_tpot_ms") and row["mean_itl_ms"] > 1.2 * row["mean_tpot_ms"]]
     for rows in by_file(bad):
-        yield place(rows), f"ITL is up to {max(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.1f} times TPOT", len(rows)
+        yield place(rows), f"ITL is up to {max(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.1f} times TPOT", len(rows), pairs(rows, "mean_itl_ms", "mean_tpot_ms")
 
 
-@reef("R12-halved-itl", WARNING)
+@reef("R12-halved-itl", WARNING, pair="ms")
 def halved_itl(data: Evidence):
     """Gaps between emissions are shorter than the time of a token: some emission was counted twice.
 
@@ -28,7 +31,7 @@ def halved_itl(data: Evidence):
     """
     bad = [row for row in data.points if has(row, "mean_itl_ms", "mean_tpot_ms") and row["mean_itl_ms"] < 0.8 * row["mean_tpot_ms"]]
     for rows in by_file(bad):
-        yield place(rows), f"ITL is down to {min(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.2f} of TPOT", len(rows)
+        yield place(rows), f"ITL is down to {min(row['mean_itl_ms'] / row['mean_tpot_ms'] for row in rows):.2f} of TPOT", len(rows), pairs(rows, "mean_itl_ms", "mean_tpot_ms")
 
 
 @reef("R16-constant-acceptance", WARNING)
@@ -46,7 +49,7 @@ def constant_acceptance(data: Evidence):
             yield place(rows), f"{label}: {value} in {len(rows)} cells of different content", len(rows)
 
 
-@reef("R17-short-sample", WARNING)
+@reef("R17-short-sample", WARNING, pair="plain")
 def short_sample(data: Evidence):
     """An accept length over a few hundred rounds: a share near one half is known to some ten points only.
 
@@ -54,10 +57,24 @@ def short_sample(data: Evidence):
     """
     bad = [row for row in data.speculative() if has(row, "rounds") and row["rounds"] < 400 and row["stage"] != "sentinel"]
     for rows in by_file(bad):
-        yield place(rows), f"down to {min(row['rounds'] for row in rows):.0f} rounds a cell", len(rows)
+        yield place(rows), f"down to {min(row['rounds'] for row in rows):.0f} rounds a cell", len(rows), _pooled(rows)
 
 
-@reef("R18-counters", BLOCKING)
+def _pooled(rows: Sequence[Row]) -> list[Pair]:
+    """The accept length of each row beside the one over all short repeats of its cell; a cell without repeats has nothing to be held against."""
+    repeats: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        if has(row, "accept_length", "accepted") and row["rounds"]:
+            repeats[tuple(row[name] for name in CELL)].append(row)
+    found = []
+    for same in repeats.values():
+        pooled = 1 + sum(row["accepted"] for row in same) / sum(row["rounds"] for row in same)
+        beside = cells(same, "accepted", "rounds")
+        found += [Pair(row["accept_length"], pooled, (*cells([row], "accept_length"), *beside)) for row in same if len(same) > 1]
+    return found
+
+
+@reef("R18-counters", BLOCKING, pair="plain")
 def counters(data: Evidence):
     """Accept length, rounds and accepted drafts contradict each other.
 
@@ -67,12 +84,17 @@ def counters(data: Evidence):
     for row in data.speculative():
         if not has(row, "accept_length", "rounds", "accepted") or not row["rounds"]:
             continue
-        wrong = abs(1 + row["accepted"] / row["rounds"] - row["accept_length"]) > 1e-5
+        wrong = abs(_counted(row) - row["accept_length"]) > 1e-5
         if wrong or (has(row, "block_size") and row["accept_length"] > row["block_size"] + 1 + 1e-6):
             bad.append(row)
     for rows in by_file(bad):
         row = rows[0]
-        yield place(rows), f"accept length {row['accept_length']:.4f} from {row['accepted']:g} accepted in {row['rounds']:g} rounds", len(rows)
+        yield place(rows), f"accept length {row['accept_length']:.4f} from {row['accepted']:g} accepted in {row['rounds']:g} rounds", len(rows), pairs(rows, "accept_length", _counted, "accepted", "rounds")
+
+
+def _counted(row: Row) -> float:
+    """Accept length from the row's own counts."""
+    return 1 + row["accepted"] / row["rounds"]
 
 
 @reef("R31-dead-speculation", BLOCKING)
@@ -207,7 +229,7 @@ def sampling_not_speed(data: Evidence):
             groups[tuple(row[name] for name in names)].append(row)
     bad = []
     for rows in groups.values():
-        for one, other in zip(rows, rows[1:]):
+        for one, other in pairwise(rows):
             speed = math.log(other["decode_throughput"] / one["decode_throughput"])
             accept = math.log(other["accept_length"] / one["accept_length"])
             if abs(speed) > 0.05 and abs(speed - accept) < 0.25 * abs(speed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workflow.derive.reefs.evidence import Evidence, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+from workflow.derive.reefs.pair import pairs
 
 
 @reef("R35-thin-tail", WARNING)
@@ -17,7 +18,7 @@ def thin_tail(data: Evidence):
         yield place(rows), f"p99 of {rows[0]['completed']:g} requests", len(rows)
 
 
-@reef("R41-recomputed", BLOCKING)
+@reef("R41-recomputed", BLOCKING, pair="plain")
 def recomputed(data: Evidence):
     """A throughput is not its tokens over its duration.
 
@@ -30,9 +31,8 @@ def recomputed(data: Evidence):
         if abs(row["total_output_tokens"] / row["duration_s"] / row["output_throughput"] - 1) > 0.005:
             bad.append(row)
     for rows in by_file(bad):
-        row = rows[0]
-        value = row["total_output_tokens"] / row["duration_s"]
-        yield place(rows), f"{row['output_throughput']:.2f} token/s written, {value:.2f} recomputed", len(rows)
+        known = pairs(rows, "output_throughput", lambda row: row["total_output_tokens"] / row["duration_s"], "total_output_tokens", "duration_s")
+        yield place(rows), f"{known[0].said:.2f} token/s written, {known[0].true:.2f} recomputed", len(rows), known
 
 
 @reef("R41-failed-checksum", BLOCKING)
@@ -61,7 +61,7 @@ def unlimited(data: Evidence):
         yield place(rows), f"{len(rows)} rows without a cap", len(rows)
 
 
-@reef("R44-little", BLOCKING)
+@reef("R44-little", BLOCKING, pair="plain")
 def little(data: Evidence):
     """Requests a second times their mean latency is not the achieved concurrency, which is arithmetic and cannot fail.
 
@@ -75,9 +75,9 @@ def little(data: Evidence):
         if abs(off) > 0.02 or (row["max_concurrency"] and row["concurrency"] > row["max_concurrency"] + 1):
             bad.append(row)
     for rows in by_file(bad):
-        row = rows[0]
-        product = row["request_throughput"] * row["mean_e2e_ms"] / 1000
-        yield place(rows), f"{product:.2f} by Little's law, {row['concurrency']:.2f} written", len(rows)
+        columns = ("request_throughput", "mean_e2e_ms")
+        known = pairs(rows, "concurrency", lambda row: row["request_throughput"] * row["mean_e2e_ms"] / 1000, *columns)
+        yield place(rows), f"{known[0].true:.2f} by Little's law, {known[0].said:.2f} written", len(rows), known
 
 
 @reef("R45-step-identity", WARNING)
@@ -97,7 +97,7 @@ def step_identity(data: Evidence):
         yield place(rows), f"{len(rows)} cells are more than a tenth off", len(rows)
 
 
-@reef("R46-two-rulers", BLOCKING)
+@reef("R46-two-rulers", BLOCKING, pair="ms")
 def two_rulers(data: Evidence):
     """Plain decoding, one request at a time: the time of a step and one over the throughput are two readings of one thing and differ.
 
@@ -105,10 +105,10 @@ def two_rulers(data: Evidence):
     """
     bad = []
     for row in data.points:
-        alone = row["lane"] == "plain" and row["max_concurrency"] == 1
-        if alone and has(row, "decode_throughput", "step_ms", "between_ms"):
-            if abs((row["step_ms"] + row["between_ms"]) * row["decode_throughput"] / 1000 - 1) > 0.03:
-                bad.append(row)
+        alone = row["lane"] == "plain" and row["max_concurrency"] == 1 and has(row, "decode_throughput", "step_ms", "between_ms")
+        if alone and abs((row["step_ms"] + row["between_ms"]) * row["decode_throughput"] / 1000 - 1) > 0.03:
+            bad.append(row)
     for rows in by_file(bad):
-        row = rows[0]
-        yield place(rows), f"step {row['step_ms'] + row['between_ms']:.3f} ms, 1/throughput {1000 / row['decode_throughput']:.3f} ms", len(rows)
+        columns = ("step_ms", "between_ms", "decode_throughput")
+        known = pairs(rows, lambda row: row["step_ms"] + row["between_ms"], lambda row: 1000 / row["decode_throughput"], *columns)
+        yield place(rows), f"step {known[0].said:.3f} ms, 1/throughput {known[0].true:.3f} ms", len(rows), known

@@ -10,6 +10,9 @@ from functools import cached_property
 from workflow.derive.load import Campaign, Table
 from workflow.derive.schema import schema, types_of
 
+CELL = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "request_rate")
+"""Columns that the repeats of one cell have in common."""
+
 
 class Cells(dict):
     """Columns of one table as their schema's types, each parsed when it is first asked for: detectors look at few. Nothing stands for an empty cell

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+
+from workflow.derive.reefs.pair import UNITS, Pair
 
 BLOCKING, WARNING, NOTE = "blocking", "warning", "note"
 SEVERITIES = (BLOCKING, WARNING, NOTE)
@@ -23,9 +25,11 @@ class Finding:
     advice: str
     count: int = 1
     """Rows that show it."""
+    pairs: tuple[Pair, ...] = ()
+    """Two numbers of each of these rows, where the hazard shows in two."""
 
     def as_dict(self) -> dict:
-        return asdict(self)
+        return {name: value for name, value in vars(self).items() if name != "pairs"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +39,8 @@ class Reef:
     name: str
     severity: str
     function: Callable
+    pair: str = ""
+    """Unit of the two numbers in which it shows (a name of UNITS); empty where it does not show in two."""
 
     @property
     def title(self) -> str:
@@ -46,22 +52,24 @@ class Reef:
         return " ".join(parts[1].split()) if len(parts) > 1 else ""
 
     def findings(self, rows) -> Iterator[Finding]:
-        for where, evidence, count in self.function(rows):
-            yield Finding(self.name, self.severity, where, evidence, self.advice, count)
+        for where, evidence, count, *pairs in self.function(rows):
+            yield Finding(self.name, self.severity, where, evidence, self.advice, count, *(tuple(known) for known in pairs))
 
 
 REEFS: list[Reef] = []
 
 
-def reef(name: str, severity: str) -> Callable:
-    """Register a detector. It is given `Evidence` and yields (where, evidence, rows that show it)."""
+def reef(name: str, severity: str, pair: str = "") -> Callable:
+    """Register a detector. It is given `Evidence` and yields (where, evidence, rows that show it), with a `pair` also the pairs of these rows."""
     if severity not in SEVERITIES:
         raise ValueError(f"reef {name}: severity {severity!r} is none of {', '.join(SEVERITIES)}")
+    if pair and pair not in UNITS:
+        raise ValueError(f"reef {name}: pair {pair!r} is none of {', '.join(UNITS)}")
 
-    def register(function: Callable[..., Iterable[tuple[str, str, int]]]) -> Callable:
+    def register(function: Callable[..., Iterable[tuple]]) -> Callable:
         if any(one.name == name for one in REEFS):
             raise ValueError(f"reef {name} is declared twice")
-        REEFS.append(Reef(name, severity, function))
+        REEFS.append(Reef(name, severity, function, pair))
         return function
 
     return register

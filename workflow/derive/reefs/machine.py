@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean, stdev
 
 from workflow.derive.measuring import taking_part
-from workflow.derive.reefs.evidence import Evidence, Row, by_file, has, place
+from workflow.derive.reefs.evidence import CELL, Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+from workflow.derive.reefs.pair import Pair, cells, pairs
 
 
 def floor(data: Evidence) -> float | None:
@@ -84,7 +85,7 @@ def spread(data: Evidence):
     groups: dict[tuple, list] = defaultdict(list)
     for row in data.points:
         if has(row, "step_ms") and row["stage"] != "sentinel":
-            groups[row["file"], row["stage"], row["label"], row["content"], row["isl"], row["osl"], row["max_concurrency"], row["request_rate"]].append(row)
+            groups[tuple(row[name] for name in CELL)].append(row)
     bad = []
     for rows in groups.values():
         values = [row["step_ms"] for row in rows]
@@ -94,14 +95,16 @@ def spread(data: Evidence):
         yield place(rows), f"step latency of {len(rows)} cells varies by more than 10 % between repeats", len(rows)
 
 
-@reef("R38-drift", WARNING)
+@reef("R38-drift", WARNING, pair="ms")
 def drift(data: Evidence):
     """The sentinel at the end of a command is not as fast as the one at its start: the machine warmed up, throttled or got busy.
 
     Trust what was measured side by side; do not compare the start of a file with its end.
     """
     for rows, drifted in drifts(data):
-        yield place(rows), f"sentinels differ by {percent(drifted)}, limit {percent(limit(data))}", len(rows)
+        yield place(rows), f"sentinels differ by {percent(drifted)}, limit {percent(limit(data))}", len(rows), [
+            Pair(rows[0]["step_ms"], row["step_ms"], cells([row, rows[0]], "step_ms")) for row in rows[1:]
+        ]
 
 
 def limit(data: Evidence) -> float:
@@ -201,21 +204,23 @@ def stolen_time(data: Evidence):
         yield place(rows), f"up to {100 * max(row['steal_share'] for row in rows):.0f} % of a cell's time", len(rows)
 
 
-@reef("R51-moved-machine", WARNING)
+@reef("R51-moved-machine", WARNING, pair="ms")
 def moved_machine(data: Evidence):
     """A fixed piece of work took another time before a cell than after it, also in the repeat of that cell.
 
     Read those rows with care; the machine was busy with something else.
     """
-    bad = []
+    bad, moved = [], {}
     for row in data.points:
         for kind in ("copy", "compute"):
             names = (f"probe_{kind}_before_ms", f"probe_{kind}_after_ms")
             if has(row, *names) and abs(math.log(row[names[1]] / row[names[0]])) > math.log(1.25):
                 bad.append(row)
+                moved[row["file"], row["line"]] = pairs([row], *names)
                 break
     for rows in by_file(bad):
-        yield place(rows), f"{len(rows)} cells between probes that differ by more than a quarter", len(rows)
+        known = [pair for row in rows for pair in moved[row["file"], row["line"]]]
+        yield place(rows), f"{len(rows)} cells between probes that differ by more than a quarter", len(rows), known
 
 
 CONTROLS = {"off_off_lossless": "base-again", "broken_fails": "broken", "state_moves": "state-bf16"}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import fmean, median
 
-from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.reefs.evidence import Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
+from workflow.derive.reefs.pair import Pair, cells, pairs
 
 UNIQUE = ("heldout", "random-ids", "histories", "fixed")
 
@@ -64,7 +66,7 @@ def burst(data: Evidence):
         sent = sorted(request["queued_s"] for request in data.requests_of(row) if has(request, "queued_s"))
         if not has(row, "request_rate") or len(sent) < 8 or sent[-1] <= sent[0]:
             continue
-        gaps = [b - a for a, b in zip(sent, sent[1:])]
+        gaps = [b - a for a, b in pairwise(sent)]
         mean = fmean(gaps)
         dispersion = fmean((gap - mean) ** 2 for gap in gaps) / mean**2
         if dispersion > 2:
@@ -73,21 +75,24 @@ def burst(data: Evidence):
         yield place(rows), f"gaps vary {max(d for d, _ in bad):.1f} times as much as a Poisson stream's", len(rows)
 
 
-@reef("R5-queueing", NOTE)
+@reef("R5-queueing", NOTE, pair="ms")
 def queueing(data: Evidence):
     """The time to the first token is mostly a queue, not prefill.
 
     Call it queueing; read prefill at one request in flight.
     """
-    alone = {(row["file"], row["stage"], row["label"]): row["mean_ttft_ms"] for row in data.points if row["max_concurrency"] == 1 and has(row, "mean_ttft_ms")}
+    alone = {(row["file"], row["stage"], row["label"]): row for row in data.points if row["max_concurrency"] == 1 and has(row, "mean_ttft_ms")}
     bad = []
     for row in data.points:
         base = alone.get((row["file"], row["stage"], row["label"]))
-        if base and has(row, "mean_ttft_ms", "max_concurrency") and row["max_concurrency"] > 1 and row["mean_ttft_ms"] > 3 * base:
+        if base and has(row, "mean_ttft_ms", "max_concurrency") and row["max_concurrency"] > 1 and row["mean_ttft_ms"] > 3 * base["mean_ttft_ms"]:
             bad.append(row)
     for rows in by_file(bad):
         worst = max(rows, key=lambda row: row["mean_ttft_ms"])
-        yield place(rows), f"TTFT {worst['mean_ttft_ms']:.0f} ms with {worst['max_concurrency']:g} in flight", len(rows)
+        yield place(rows), f"TTFT {worst['mean_ttft_ms']:.0f} ms with {worst['max_concurrency']:g} in flight", len(rows), [
+            Pair(row["mean_ttft_ms"], base["mean_ttft_ms"], cells([row, base], "mean_ttft_ms"))
+            for row in rows for base in [alone[row["file"], row["stage"], row["label"]]]
+        ]  # fmt: skip
 
 
 @reef("R6-start-burst", NOTE)
@@ -109,7 +114,7 @@ def start_burst(data: Evidence):
         yield place(rows), f"the first wave's TTFT is more than three times the rest's in {len(rows)} cells", len(rows)
 
 
-@reef("R7-ramp", WARNING)
+@reef("R7-ramp", WARNING, pair="plain")
 def ramp(data: Evidence):
     """Ramp-up and drain fill the run: the achieved concurrency is well below what the row is named after.
 
@@ -124,10 +129,10 @@ def ramp(data: Evidence):
             bad.append(row)
     for rows in by_file(bad):
         worst = min(rows, key=lambda row: row["concurrency"] / row["max_concurrency"])
-        yield place(rows), f"{worst['concurrency']:.1f} in flight on average where {worst['max_concurrency']:g} were asked for", len(rows)
+        yield place(rows), f"{worst['concurrency']:.1f} in flight on average where {worst['max_concurrency']:g} were asked for", len(rows), pairs(rows, "max_concurrency", "concurrency")
 
 
-@reef("R8-few-prompts", BLOCKING)
+@reef("R8-few-prompts", BLOCKING, pair="plain")
 def fewer_prompts_than_load(data: Evidence):
     """Fewer prompts than requests that should be in flight.
 
@@ -135,7 +140,7 @@ def fewer_prompts_than_load(data: Evidence):
     """
     bad = [row for row in data.points if has(row, "num_prompts", "max_concurrency") and row["num_prompts"] < row["max_concurrency"]]
     for rows in by_file(bad):
-        yield place(rows), f"{rows[0]['num_prompts']:g} prompts for {rows[0]['max_concurrency']:g} in flight", len(rows)
+        yield place(rows), f"{rows[0]['num_prompts']:g} prompts for {rows[0]['max_concurrency']:g} in flight", len(rows), pairs(rows, "max_concurrency", "num_prompts")
 
 
 @reef("R8-few-waves", WARNING)
@@ -153,7 +158,7 @@ def few_waves(data: Evidence):
         yield place(rows), f"{worst['num_prompts']:g} prompts with {worst['max_concurrency']:g} in flight", len(rows)
 
 
-@reef("R9-slow-client", WARNING)
+@reef("R9-slow-client", WARNING, pair="ms")
 def slow_client(data: Evidence):
     """The client sent requests late: the load was lighter than its name.
 
@@ -161,10 +166,12 @@ def slow_client(data: Evidence):
     """
     bad = [row for row in data.points if has(row, "client_lag_ms", "mean_e2e_ms") and row["client_lag_ms"] > 0.05 * row["mean_e2e_ms"]]
     for rows in by_file(bad):
-        yield place(rows), f"the client was up to {max(row['client_lag_ms'] for row in rows):.0f} ms late", len(rows)
+        yield place(rows), f"the client was up to {max(row['client_lag_ms'] for row in rows):.0f} ms late", len(rows), pairs(
+            rows, "mean_e2e_ms", lambda row: row["mean_e2e_ms"] + row["client_lag_ms"], "client_lag_ms"
+        )
 
 
-@reef("R25-output-length", WARNING)
+@reef("R25-output-length", WARNING, pair="plain")
 def output_length(data: Evidence):
     """End of text was to be ignored, and yet the outputs are not as long as was asked.
 
@@ -172,12 +179,17 @@ def output_length(data: Evidence):
     """
     bad = []
     for row in data.points:
-        if row["ignore_eos"] == "on" and has(row, "total_output_tokens", "completed", "osl") and row["completed"]:
-            if abs(row["total_output_tokens"] / row["completed"] / row["osl"] - 1) > 0.02:
-                bad.append(row)
+        counted = has(row, "total_output_tokens", "completed", "osl") and row["completed"]
+        if row["ignore_eos"] == "on" and counted and abs(_output(row) / row["osl"] - 1) > 0.02:
+            bad.append(row)
     for rows in by_file(bad):
-        row = rows[0]
-        yield place(rows), f"{row['total_output_tokens'] / row['completed']:.1f} tokens an output, {row['osl']:g} were asked for", len(rows)
+        known = pairs(rows, "osl", _output, "total_output_tokens", "completed")
+        yield place(rows), f"{known[0].true:.1f} tokens an output, {known[0].said:g} were asked for", len(rows), known
+
+
+def _output(row: Row) -> float:
+    """Mean length of an output, in tokens."""
+    return row["total_output_tokens"] / row["completed"]
 
 
 @reef("R25-ignored-end", WARNING)
@@ -191,7 +203,7 @@ def ignored_end(data: Evidence):
         yield place(rows), f"{len(rows)} speculative cells ignore the end of text", len(rows)
 
 
-@reef("R26-one-token", BLOCKING)
+@reef("R26-one-token", BLOCKING, pair="plain")
 def one_token(data: Evidence):
     """Requests gave one token each where more were asked for: the throughput is that of prefill.
 
@@ -202,10 +214,12 @@ def one_token(data: Evidence):
         if has(row, "total_output_tokens", "completed", "osl") and row["osl"] > 2 and row["total_output_tokens"] <= 1.05 * row["completed"]
     ]
     for rows in by_file(bad):
-        yield place(rows), f"{rows[0]['completed']:g} requests, {rows[0]['total_output_tokens']:g} tokens", len(rows)
+        yield place(rows), f"{rows[0]['completed']:g} requests, {rows[0]['total_output_tokens']:g} tokens", len(rows), pairs(
+            [row for row in rows if row["completed"]], "osl", _output, "total_output_tokens", "completed"
+        )
 
 
-@reef("R27-input-length", WARNING)
+@reef("R27-input-length", WARNING, pair="plain")
 def input_length(data: Evidence):
     """Prompts are not as long as the row says.
 
@@ -213,15 +227,15 @@ def input_length(data: Evidence):
     """
     bad = []
     for row in data.points:
-        if has(row, "isl", "total_input_tokens", "completed") and row["completed"]:
-            if abs(row["total_input_tokens"] / row["completed"] / row["isl"] - 1) > 0.02:
-                bad.append(row)
+        counted = has(row, "isl", "total_input_tokens", "completed") and row["completed"]
+        if counted and abs(row["total_input_tokens"] / row["completed"] / row["isl"] - 1) > 0.02:
+            bad.append(row)
     for rows in by_file(bad):
-        row = rows[0]
-        yield place(rows), f"{row['total_input_tokens'] / row['completed']:.1f} tokens a prompt, the row says {row['isl']:g}", len(rows)
+        known = pairs(rows, "isl", lambda row: row["total_input_tokens"] / row["completed"], "total_input_tokens", "completed")
+        yield place(rows), f"{known[0].true:.1f} tokens a prompt, the row says {known[0].said:g}", len(rows), known
 
 
-@reef("R33-failures", BLOCKING)
+@reef("R33-failures", BLOCKING, pair="plain")
 def failures(data: Evidence):
     """Requests failed: a server that refuses looks faster.
 
@@ -234,7 +248,9 @@ def failures(data: Evidence):
             bad.append(row)
     for rows in by_file(bad):
         worst = max(rows, key=lambda row: row["failed"])
-        yield place(rows), f"{worst['failed']:g} of {worst['failed'] + worst['completed']:g} requests failed", len(rows)
+        yield place(rows), f"{worst['failed']:g} of {worst['failed'] + worst['completed']:g} requests failed", len(rows), pairs(
+            rows, lambda row: (row["completed"] or 0) + row["failed"], lambda row: row["completed"] or 0, "completed", "failed"
+        )
 
 
 @reef("R33-unknown-failures", WARNING)
