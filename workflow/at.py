@@ -6,6 +6,7 @@ own and tells where by the path of the log; from there the same names hold, and 
 
 from __future__ import annotations
 
+import gc
 import os
 import runpy
 import sys
@@ -37,7 +38,10 @@ def main(argv: list[str]) -> int:
         return 2
     if root == Path("."):  # nothing is staged: the program's files are those that this process has
         sys.argv[1:] = command[1:]
-        runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+        try:
+            runpy.run_module(command[0], run_name="__main__", alter_sys=True)
+        finally:
+            gc.freeze()  # the process ends: looking through what is left of a page for cycles takes longer than to write it
         return 0
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", *command])
