@@ -95,7 +95,7 @@ class Blocks(Extension):
         return argument
 
     def _keep(self, tag: str, name: nodes.Const, body: list, line: int) -> nodes.CallBlock:
-        return nodes.CallBlock(self.call_method("_", [nodes.Const(tag), name]), [], [], body).set_lineno(line)
+        return nodes.CallBlock(self.call_method("_", [nodes.Const(tag), name]), [], [], body, lineno=line)
 
 
 ENVIRONMENT = Environment(
@@ -111,62 +111,60 @@ SPECIAL = re.compile(r"\{[{%]|<!--#|\r")
 """What Jinja would do anything about: openings, and line ends that it makes \\n."""
 
 
-@lru_cache(maxsize=4096)
 def parse(source: str, file: str, offset: int = 0) -> tuple[Node, ...]:
     """The tree of a source. `offset`: lines of the file above it. Raises PageError with file and line."""
-    if not SPECIAL.search(source):
-        return (Text(source),) if source else ()  # most strings are plain
     try:
-        template = ENVIRONMENT.parse(source)
+        return _tree(source, offset)
     except TemplateSyntaxError as error:
         raise PageError.at(file, error.lineno + offset, error.message or "syntax error", "dialect") from None
-    return tuple(_convert(template.body, file, offset, False))
 
 
-def _convert(body: list, file: str, offset: int, in_claim: bool) -> Iterator[Node]:
+@lru_cache(maxsize=4096)
+def _tree(source: str, offset: int) -> tuple[Node, ...]:
+    """The same for a text, whatever its place is called: several checks read one, and each names it in its own way."""
+    if not SPECIAL.search(source):
+        return (Text(source),) if source else ()  # most strings are plain
+    return tuple(_convert(ENVIRONMENT.parse(source).body, offset, False))
+
+
+def _convert(body: list, offset: int, in_claim: bool) -> Iterator[Node]:
     for node in body:
-        line = node.lineno + offset
         match node:
             case nodes.Output():
-                yield from _convert(node.nodes, file, offset, in_claim)
+                yield from _convert(node.nodes, offset, in_claim)
             case nodes.TemplateData():
                 yield Text(node.data)
             case nodes.Call():
-                yield _call(node, file, line)
+                yield _call(node, offset)
             case nodes.CallBlock():
-                yield _block(node, file, offset, in_claim)
+                yield _block(node, offset, in_claim)
             case _:
                 what = type(node).__name__.lower()
-                raise PageError.at(
-                    file,
-                    line,
-                    f"{what} is not part of the content dialect; there are splice calls and claim, absent, only, define",
-                    "dialect",
-                )
+                raise TemplateSyntaxError(f"{what} is not part of the content dialect; there are splice calls and claim, absent, only, define", node.lineno)
 
 
-def _block(node: nodes.CallBlock, file: str, offset: int, in_claim: bool) -> Node:
+def _block(node: nodes.CallBlock, offset: int, in_claim: bool) -> Node:
     tag, name = (argument.value for argument in node.call.args)
     line = node.lineno + offset
     if tag != "claim":
-        return Block(tag, name, tuple(_convert(node.body, file, offset, in_claim)), line)
+        return Block(tag, name, tuple(_convert(node.body, offset, in_claim)), line)
     if in_claim:
-        raise PageError.at(file, line, f'claim "{name}" stands inside another claim; write them side by side', "dialect")
-    variants = {v.call.args[1].value: tuple(_convert(v.body, file, offset, True)) for v in node.body}
+        raise TemplateSyntaxError(f'claim "{name}" stands inside another claim; write them side by side', node.lineno)
+    variants = {v.call.args[1].value: tuple(_convert(v.body, offset, True)) for v in node.body}
     return Claim(name, variants, line)
 
 
-def _call(node: nodes.Call, file: str, line: int) -> Call:
+def _call(node: nodes.Call, offset: int) -> Call:
     name = node.node.name if isinstance(node.node, nodes.Name) else ""
     if name not in FUNCTIONS:
-        raise PageError.at(file, line, f"unknown splice function {name or '(none)'}; there are: {', '.join(FUNCTIONS)}", "dialect")
+        raise TemplateSyntaxError(f"unknown splice function {name or '(none)'}; there are: {', '.join(FUNCTIONS)}", node.lineno)
     arguments = [*node.args, *(pair.value for pair in node.kwargs)]
     if node.dyn_args or node.dyn_kwargs or not all(isinstance(a, nodes.Const) and isinstance(a.value, str) for a in arguments):
-        raise PageError.at(file, line, f"{name}(): every argument is a text in quotes", "dialect")
+        raise TemplateSyntaxError(f"{name}(): every argument is a text in quotes", node.lineno)
     least, most = FUNCTIONS[name]
     if not least <= len(node.args) <= most or (node.kwargs and name != "plural"):
-        raise PageError.at(file, line, f"{name}() takes {least if least == most else f'{least} or {most}'} argument(s)", "dialect")
-    return Call(name, tuple(a.value for a in node.args), line, {pair.key: pair.value.value for pair in node.kwargs})
+        raise TemplateSyntaxError(f"{name}() takes {least if least == most else f'{least} or {most}'} argument(s)", node.lineno)
+    return Call(name, tuple(a.value for a in node.args), node.lineno + offset, {pair.key: pair.value.value for pair in node.kwargs})
 
 
 @dataclass(frozen=True)

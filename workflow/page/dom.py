@@ -81,7 +81,7 @@ class Around:
         return Around(language, covered, worded, exempt)
 
 
-_TEXTS = etree.XPath("//*[not(self::code)]/text()[normalize-space()]")  # most text of the index of numbers is code: left out early
+_TEXTS = etree.XPath("/descendant::text()[not(parent::code) and normalize-space()]")  # most text of the index of numbers is code: left out early
 
 
 class Piece(NamedTuple):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from workflow.derive.output import write_together
 from workflow.derive.values import Values
-from workflow.page.inert import inert_json
+from workflow.page.inert import inert_document
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _named(name: str, root: Path) -> Published | None:
 
 def _published(content: bytes, name: str, source: str) -> Published:
     try:
-        values = Values.from_json(inert_json(json.loads(content)))
+        values = Values.from_json(inert_document(content.decode("utf8")))
         ends = [str(run.get("end", "")) for run in values.runs.values()]
         return Published(values, f"{source}, measured until {max(ends)}" if any(ends) else source)
     except (KeyError, TypeError, AttributeError, ValueError) as error:

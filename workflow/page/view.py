@@ -55,8 +55,14 @@ class PageView:
 
     def ui(self, path: str) -> Markup:
         """A text of the interface as HTML; `a.b` or `ui.a.b`."""
-        text, file = self._leaf(path)
-        return Markup(inline(parse(text, file), self.context, file))
+        if path not in self._said:  # the index of numbers says the same of thousands of rows
+            text, file = self._leaf(path)
+            self._said[path] = Markup(inline(parse(text, file), self.context, file))
+        return self._said[path]
+
+    @cached_property
+    def _said(self) -> dict[str, Markup]:
+        return {}
 
     def text(self, path: str) -> PlainText:
         """A text of the interface without elements."""
