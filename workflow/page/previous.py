@@ -62,7 +62,7 @@ def _named(name: str, root: Path) -> Published | None:
         return _published(path.read_bytes(), name, name)
     if ":" not in name:
         return None
-    shown = subprocess.run(["git", "show", "--end-of-options", name], cwd=root, capture_output=True)
+    shown = subprocess.run(["git", "show", "--end-of-options", name], check=False, cwd=root, capture_output=True)
     return _published(shown.stdout, name, name) if shown.returncode == 0 else None
 
 
