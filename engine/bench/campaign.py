@@ -204,7 +204,16 @@ def override(stage: Stage, values: dict) -> Stage:
 def part(stage: Stage, name: str, value: object) -> object:
     if isinstance(value, dict):
         return override(getattr(stage, name) or PARTS[name](), value)
-    return frozen(value)
+    return like(getattr(stage, name), frozen(value))
+
+
+def like(default: object, value: object) -> object:
+    """A whole number as a fraction where the stage has fractions, lists of them included: kernels take a temperature of 1 for no float."""
+    if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(default, tuple) and isinstance(value, tuple) and default and isinstance(default[0], float):
+        return tuple(like(default[0], one) for one in value)
+    return value
 
 
 def frozen(value: object) -> object:

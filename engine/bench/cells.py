@@ -76,6 +76,8 @@ class Cell:
     request_rate: float | None = None
     """Open loop: requests a second, Poisson; infinite: all at once. None: a closed loop of `max_concurrency`."""
     sampling: Sampling = Sampling()
+    rounds: int = 0
+    """Rounds that the cell aims at: its load is asked again with more prompts, within bounds, until they are there; 0: none."""
     warmup: int | None = None
     """Requests of the warm-up, at most; None: as many as the cell keeps in flight."""
 

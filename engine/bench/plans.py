@@ -137,6 +137,7 @@ def acceptance(stage: Acceptance) -> list[Block]:
                 min(stage.max_concurrency, acceptance_prompts(stage, rounds)),
                 repeat,
                 sampling=Sampling(temperature=temperature),
+                rounds=rounds,
             )
             for temperature in stage.temperatures
             for name in stage.contents

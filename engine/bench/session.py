@@ -15,7 +15,7 @@ from engine.backends.embedded import PROBE_TIMEOUT_S
 from engine.backends.identity import differs
 from engine.backends.server_config import ServerConfig
 from engine.backends.worker_process import WorkerProcess
-from engine.bench import probe, rows
+from engine.bench import probe, rows, sizing
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
 from engine.bench.cells import Arm, Block, Cell
@@ -429,11 +429,18 @@ class Session:
         base["note"] = "; ".join(boot.engine.info.get("notes") or ()) or None
         try:
             record["warmup_s"] = self.warm_up(cell, boot)
-            before, ticks = self.probe(boot), self.ticks()
             nonce = "" if boot.engine.flushes else run_id
-            due = None if cell.request_rate is None else poisson(cell.request_rate, len(prompts), self.seed(cell))
-            orders = self.orders(cell, prompts, cell.osl, nonce)
-            answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
+            planned = cell.workload.num_prompts
+            while True:
+                before, ticks = self.probe(boot), self.ticks()
+                due = None if cell.request_rate is None else poisson(cell.request_rate, len(prompts), self.seed(cell))
+                orders = self.orders(cell, prompts, cell.osl, nonce)
+                answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
+                more = sizing.more_prompts(cell, sizing.rounds_of(answer), planned, self.held_out.most(cell.workload)) if cell.rounds else None
+                if more is None:
+                    break
+                cell = replace(cell, workload=replace(cell.workload, num_prompts=more))
+                prompts, base["num_prompts"] = self.prompts(cell), more
             shares = self.shares(ticks)
             after = self.probe(boot, fresh=True)
         except EngineFailure as failure:
@@ -444,7 +451,7 @@ class Session:
         base |= rows.probe_columns(before, after) | shares
         shift = probe.moved(before, after, self.readings(boot).taken[:-1])
         result = rows.result_columns(prompts, answer, cell.max_concurrency, cell.arm.lane != "plain")
-        point = {**base, **result, "note": "; ".join(note for note in (base["note"], result.get("note")) if note) or None}
+        point = {**base, **result, "note": "; ".join(note for note in (base["note"], sizing.short_of(cell, result.get("rounds")), result.get("note")) if note) or None}
         record["seconds"] = time.perf_counter() - begin
         if discarding and shift > self.tolerance and point["status"] == "ok":
             why = f"a probe moved by {100 * shift:.0f} % (tolerance {100 * self.tolerance:.0f} %); measured again"

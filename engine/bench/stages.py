@@ -108,7 +108,7 @@ class Acceptance:
     temperatures: tuple[float, ...] = (0.0, 0.7, 1.0)
     contents: tuple[str, ...] = CONTENTS
     rounds: tuple[int, ...] = (48, 128, 512)
-    """Rounds that a cell aims at."""
+    """Rounds that a cell aims at; text that ends early gets more prompts until they are there, within bounds."""
     lane: str = "dspark"
     block_size: int = 3
     isl: int = 128

@@ -146,6 +146,10 @@ class HeldOut:
         lengths = [ranged(isl, workload.range_ratio, key, number) for number in range(len(parts))]
         return [self.prompt(content, drawn[content].pop(0), length) for content, length in zip(parts, lengths, strict=True)]
 
+    def most(self, workload: Workload) -> int:
+        """Prompts of one class that a repeat can have without having one twice."""
+        return len(self.places(workload.content, workload.reach, workload.room))
+
     def draw(self, workload: Workload, content: str, count: int, order: int, repeat: int) -> list[Place]:
         """`count` places of a class for one repeat, in the order that the seed `order` decides."""
         places = sorted(self.places(content, workload.reach, workload.room), key=lambda place: shuffle_key(order, place))

@@ -282,8 +282,7 @@ def test_the_other_sweeps(campaign, tmp_path: Path, name: str) -> None:
         assert {one["dataset"] for one in rows if one["stage"] == "content"} == {"heldout", "random-ids"}
     if name == "acceptance":
         assert {one["temperature"] for one in rows} == {0.0, 1.0}
-        long = next(one["num_prompts"] for one in rows if one["num_prompts"] > 2)
-        assert long == 4
+        assert all(one["rounds"] >= 8 for one in rows) and sum(one["rounds"] >= 16 for one in rows) >= 2
 
 
 def test_lanes_keep_their_own_best(campaign) -> None:

@@ -27,9 +27,11 @@ def chosen(rows: Rows, keep: np.ndarray, what: str) -> Rows:
 
 
 def looked_at(rows: Rows, pick) -> Rows:
-    """The requests of the cells with the fewest (`min`) or the most (`max`) prompts."""
+    """The requests of each content's and repeat's cell with the fewest (`min`) or the most (`max`) prompts: text that ends early gets more of them."""
     prompts = rows.table.numbers("num_prompts")[rows.index]
-    return rows.where_true(prompts == pick(prompts))
+    owners = list(zip(rows.texts("content"), rows.texts("repeat")))
+    found = {owner: pick(count for count, own in zip(prompts, owners) if own == owner) for owner in set(owners)}
+    return rows.where_true(prompts == np.array([found[owner] for owner in owners]))
 
 
 @fact("accept.by_temperature.t{tenths}", kind="length", unit="token/round", tenths=TENTHS)
