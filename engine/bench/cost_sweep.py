@@ -1,15 +1,13 @@
-"""The verify-cost sweep: a child process on the pinned processor times its variants on one clock; the rows become a CSV."""
+"""The verify-cost sweep: a worker process on the pinned processor times its variants on one clock; the rows become a CSV."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.backends.worker_process import environment
+from engine.backends.base import EngineFailure
 from engine.bench.campaign import Campaign
 from engine.bench.estimate import minutes
 from engine.bench.journal import digest
@@ -24,7 +22,7 @@ CAMPAIGNS = SCHEMAS.parent / "campaigns"
 
 
 def command(stage: VerifyCost, threads: int, cpu: int | None, campaigns: Path = CAMPAIGNS) -> list[str]:
-    """Words after the interpreter; `campaigns` is the folder that holds the one whose acceptance is replayed."""
+    """What the worker is asked, in the words of `engine.bench.verify_cost`; `campaigns` is the folder that holds the one whose acceptance is replayed."""
 
     def joined(values: Sequence[object]) -> str:
         return ",".join(map(str, values))
@@ -41,7 +39,7 @@ def command(stage: VerifyCost, threads: int, cpu: int | None, campaigns: Path = 
         **({"--acceptance": campaigns / stage.acceptance} if stage.acceptance else {}),
         **({} if cpu is None or threads > 1 else {"--cpu": cpu}),
     }
-    return ["-m", "engine.bench.verify_cost", *(str(word) for pair in flags.items() for word in pair), "--json"]
+    return [str(word) for pair in flags.items() for word in pair]
 
 
 def flat(row: dict) -> Row:
@@ -146,20 +144,13 @@ def measure(session: Session, stage: VerifyCost) -> list[Row]:
 
 
 def _run(session: Session, stage: VerifyCost) -> list[dict]:
-    """The rows that one measuring process printed."""
-    threads = session.campaign.threads
+    """The rows of one worker process."""
+    process = session.pool.take()
     try:
-        found = subprocess.run(
-            [sys.executable, *command(stage, threads, session.cpu)],
-            env=environment(threads),
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=max(LEAST_TIMEOUT_S, 20 * _process_s(stage)),
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ConfigError(f"verify_cost: no result within {error.timeout:.0f} s; name fewer widths, batches or models") from None
-    if found.returncode != 0:
-        said = found.stderr.strip().splitlines()
-        raise ConfigError(f"verify_cost: the measuring process ended with code {found.returncode}: {said[-1] if said else 'no message'}")
-    return [json.loads(line) for line in found.stdout.splitlines()]
+        words = command(stage, session.campaign.threads, session.cpu)
+        return process.ask({"order": "verify_cost", "words": words}, max(LEAST_TIMEOUT_S, 20 * _process_s(stage)))["rows"]
+    except EngineFailure as failure:
+        more = "; name fewer widths, batches or models" if failure.status == "timeout" else ""
+        raise ConfigError(f"verify_cost: {failure.note}{more}") from None
+    finally:
+        process.stop()

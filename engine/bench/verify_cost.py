@@ -8,6 +8,7 @@ the wall clock stand the sums of per-operator timers, measured apart: what they 
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import statistics
@@ -368,8 +369,7 @@ def line(row: CostRow) -> str:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Print the rows; exit 2 with one line on bad input."""
+def parser() -> Parser:
     default = Plan(())
     parser = Parser(prog="python -m engine.bench.verify_cost", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", default="trained", metavar="A,B", help=f"of {', '.join(MODELS)} (default trained)")
@@ -386,15 +386,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="CPU threads (default 1)")
     parser.add_argument("--cpu", type=int, help="processor to pin to (one thread only)")
     parser.add_argument("--json", action="store_true", help="one JSON object a row and line")
-    args = parser.parse_args(argv)
+    return parser
+
+
+def asked(args: argparse.Namespace) -> list[CostRow]:
+    """What the words of a command ask for. Raises `ConfigError`."""
+    plan = Plan(
+        variants_of(args.models.split(","), args.modes.split(",")), numbers("--widths", args.widths), numbers("--batches", args.batches),
+        args.context, args.repeats, args.inner, steps=args.steps, threads=args.threads, acceptance=args.acceptance,
+    )
+    if args.cpu is not None:
+        os.sched_setaffinity(0, {args.cpu})
+    return measure(plan, progress=lambda text: print(text, file=sys.stderr))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the rows; exit 2 with one line on bad input."""
+    args = parser().parse_args(argv)
     try:
-        plan = Plan(
-            variants_of(args.models.split(","), args.modes.split(",")), numbers("--widths", args.widths), numbers("--batches", args.batches),
-            args.context, args.repeats, args.inner, steps=args.steps, threads=args.threads, acceptance=args.acceptance,
-        )
-        if args.cpu is not None:
-            os.sched_setaffinity(0, {args.cpu})
-        rows = measure(plan, progress=lambda text: print(text, file=sys.stderr))
+        rows = asked(args)
     except ConfigError as fault:
         print(f"engine.bench.verify_cost: {fault}", file=sys.stderr)
         return 2

@@ -1,6 +1,7 @@
 """One boot: a child process with one engine, pinned to one CPU. It reads orders and writes answers, a JSON object a line.
 
-Orders: `ready`, `boot` {config, fault, cpu}, `run` {requests, max_concurrency, trace, due_s}, `probe` {cpu}; the end of the input ends the process.
+Orders: `ready`, `boot` {config, fault, cpu}, `run` {requests, max_concurrency, trace, due_s}, `probe` {cpu}, and in place of a boot `verify_cost` {words};
+the end of the input ends the process.
 Answers: {"ok": ...} or {"error": kind, "message": ...}.
 Before the first order everything is imported that an engine needs, nothing of it before the thread count is fixed. The boot may
 be pinned to another CPU than the imports were: it comes before the first weight is read and the first pool is made.
@@ -150,6 +151,11 @@ class Worker:
         """Also without an engine, and then on the processor that the order names."""
         pin(order.get("cpu"))
         return probe.measure()
+
+    def verify_cost(self, order: Order) -> dict:
+        from engine.bench import verify_cost
+
+        return {"rows": [asdict(row) for row in verify_cost.asked(verify_cost.parser().parse_args(order["words"]))]}
 
     def answer(self, order: Order) -> dict:
         """Out of memory is an answer; every other fault of the engine ends the process with a traceback."""

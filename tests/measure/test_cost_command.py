@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import pytest
 
+from engine.backends.worker_pool import WorkerPool
+from engine.backends.worker_process import WORKER
 from engine.bench import campaign as campaigns
 from engine.bench import cost_sweep
 from engine.bench.stages import VerifyCost
+from engine.config import ConfigError
 from tests.measure.conftest import ROOT
 
 
@@ -57,12 +61,35 @@ def test_boots_of_a_command_are_numbered_on_over_its_processes(monkeypatch) -> N
     assert all("boot" not in row and row["host"] == row["threads"] == "x" for row in rows)
 
 
+def session(*command: str) -> SimpleNamespace:
+    return SimpleNamespace(campaign=SimpleNamespace(threads=1), cpu=None, pool=WorkerPool(1, None, command or WORKER))
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("-m", "tests.measure.fake_worker"), "^--modes odd: unknown mode"),
+        (("-c", "import os; os.abort()"), "^verify_cost: engine process killed by SIGABRT$"),
+        (("-c", "import sys; sys.exit('no such thing')"), "^verify_cost: engine process ended with code 1: no such thing$"),
+    ],
+)
+def test_a_process_that_gives_no_rows_says_why_in_one_line_and_ends(command, said, monkeypatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    asked, taken = session(sys.executable, *command), []
+    take = asked.pool.take
+    asked.pool.take = lambda: taken.append(take()) or taken[-1]
+    with pytest.raises(ConfigError, match=said):
+        cost_sweep._run(asked, VerifyCost(modes=("odd",)))
+    assert [process.alive for process in taken] == [False]
+    asked.pool.close()
+
+
 @pytest.mark.slow
 def test_rows_of_both_processes_are_published(tmp_path) -> None:
     """The smallest such sweep: the same file holds the trained model's rows and, simulated where replayed, the larger one's."""
     stage = replace(VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1), acceptance="xeon-2core", larger=("random-25m",), larger_widths=(1, 4), larger_batches=(1,))
-    session = SimpleNamespace(campaign=SimpleNamespace(threads=1), cpu=None)
-    rows = [row for one in stage.processes() for row in cost_sweep._run(session, one)]
+    asked = session()
+    rows = [row for one in stage.processes() for row in cost_sweep._run(asked, one)]
     simulated = [row for row in rows if row["status"] == "simulated"]
     assert {row["model"] for row in rows} == {"trained", "random-25m"}
     assert simulated and {(row["model"], row["quantity"], row["lane"]) for row in simulated} == {("random-25m", "token", "dspark")}
