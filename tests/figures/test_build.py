@@ -11,7 +11,7 @@ import pytest
 from workflow.derive.fact import Cell, Fact
 from workflow.derive.values import Values
 from workflow.figures import build as building
-from workflow.figures import draw, left
+from workflow.figures import draw, left, share
 from workflow.figures.__main__ import main
 from workflow.figures.registry import plate, plates
 
@@ -56,11 +56,11 @@ def test_again_gives_the_same_bytes_and_drops_what_is_gone(tmp_path, file, few):
 
 def test_every_edit_of_a_drawing_shows_in_the_index(tmp_path, file, few, monkeypatch):
     """The page's rule declares the index and no drawing: a build that ends between the two must not take the old page for a new one."""
-    out, render, picture = tmp_path / "figures", draw.render, draw.picture
+    out, render, picture = tmp_path / "figures", draw.render, share.picture
     assert main(["--values", str(file), "--out", str(out)]) == 0
     before = json.loads((out / "index.json").read_text("utf8"))
     monkeypatch.setattr(draw, "render", lambda sheet, name, stops: render(sheet, name, stops).replace("</svg>", "<g/></svg>"))
-    monkeypatch.setattr(draw, "picture", lambda values: picture(values) + b"\0")
+    monkeypatch.setattr(share, "picture", lambda values: picture(values) + b"\0")
     monkeypatch.setattr(left, "code", lambda: "edited")
     assert main(["--values", str(file), "--out", str(out)]) == 0
     after = json.loads((out / "index.json").read_text("utf8"))

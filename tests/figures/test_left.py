@@ -117,11 +117,11 @@ def test_nothing_new_draws_nothing(out: Path, drawn: list[str]):
     assert drawn == [] and files(out) == before
 
 
-def test_one_fact_draws_what_reads_it_alone(out: Path, drawn: list[str]):
+def test_one_fact_draws_what_reads_it_alone(built: Path, out: Path, drawn: list[str]):
     facts = dict(VALUES.facts)
     EDITS["value"](facts, "walls.plain.kv")
     build(replace(VALUES, facts=facts), out)
-    assert drawn == ["walls"]
+    assert drawn == ["walls"] and (out / "walls.svg").read_bytes() != (built / "walls.svg").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["window.svg", "window.narrow.svg", "share.png"])
@@ -159,8 +159,9 @@ def test_the_code_is_every_module_that_draws(tmp_path: Path, monkeypatch):
     assert len(seen) == 5
 
 
-def test_nothing_to_draw_loads_no_matplotlib(out: Path, tmp_path: Path):
+def test_plates_are_drawn_without_matplotlib(out: Path, tmp_path: Path):
     file = tmp_path / "values.json"
+    (out / "window.svg").unlink()
     file.write_text(json.dumps(VALUES.to_json()), "utf8")
     script = "import sys; from workflow.figures.__main__ import main; assert main(sys.argv[1:]) == 0; print('matplotlib' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", script, "--values", str(file), "--out", str(out)], check=True, capture_output=True, text=True).stdout

@@ -11,7 +11,8 @@ from lxml import etree
 from matplotlib.markers import MarkerStyle
 from matplotlib.path import Path as Outline
 
-from workflow.figures.paths import PATH, extent, mark, merge, path, steps
+from workflow.figures.outline import CORNERS, clipped, outline
+from workflow.figures.paths import PATH, dot, extent, mark, merge, path, steps
 from workflow.figures.style import SVG
 
 
@@ -60,17 +61,27 @@ def test_a_mark_keeps_its_outline_wherever_it_is_put():
     assert mark("M -4.5 0 L 4.5 0", 20.4, 8.6) == mark("M -4.5 0 L 4.5 0", 20, 9) == "M15.5 9h9"
 
 
-def outline(shape: str, size: float) -> str:
-    """A mark around the origin as matplotlib's SVG writer puts it down."""
+def painted(shape: str, size: float) -> str:
+    """A mark around the origin as matplotlib paints it, y downwards."""
     style = MarkerStyle(shape)
     found = []
-    for points, code in style.get_transform().scale(size).transform_path(style.get_path()).iter_segments(curves=True, simplify=False):
-        letter = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CURVE4: "C", Outline.CLOSEPOLY: "z"}[code]
+    for points, code in style.get_transform().scale(size, -size).transform_path(style.get_path()).iter_segments(curves=True, simplify=False):
+        letter = {Outline.MOVETO: "M", Outline.LINETO: "L", Outline.CLOSEPOLY: "z"}[code]
         found.append("z" if letter == "z" else f"{letter} {' '.join(f'{value:f}' for value in points)}")
     return " ".join(found)
 
 
-@pytest.mark.parametrize("shape", ["o", "s", "D", "^", "v", "P", "x", "+"])
+@pytest.mark.parametrize("shape", CORNERS)
+def test_a_mark_of_a_page_is_that_of_the_picture_for_links(shape):
+    page, link = (re.findall(r"[MLz]|[-\d.]+", told(shape, 7.0)) for told in (outline, painted))
+    assert [one if one in "MLz" else pytest.approx(float(one), abs=1e-6) for one in page] == [one if one in "MLz" else float(one) for one in link]
+
+
+def test_a_dot_goes_round_its_place():
+    assert dot(4.0, 20.4, 8.6) == "M20 5a4 4 0 1 0 .1 0z"
+
+
+@pytest.mark.parametrize("shape", CORNERS)
 @given(st.integers(-99, 999), st.integers(-99, 999), st.sampled_from((3.5, 4.0, 8.0)))
 def test_a_mark_stands_where_it_was_put(shape, x, y, size):
     at_origin, placed = extent(mark(outline(shape, size), 0, 0)), extent(mark(outline(shape, size), x, y))
@@ -113,3 +124,19 @@ def test_what_nothing_covers_is_one_path_a_look():
     merge(root)
     assert [node.get("stroke") for node in root] == ["blue", "red"]
     assert extent(root[0].get("d")) == (0, 0, 9, 80)
+
+
+spots = st.tuples(st.integers(-60, 160), st.integers(-60, 160))
+
+
+@given(st.lists(spots, min_size=2, max_size=5))
+def test_of_a_line_what_is_on_the_paper_is_drawn(line):
+    found = clipped(line, 100, 80)
+    assert all(-1 - 1e-9 <= x <= 101 + 1e-9 and -1 - 1e-9 <= y <= 81 + 1e-9 for _, x, y in found)
+    if all(0 <= x <= 100 and 0 <= y <= 80 for x, y in line):
+        assert [(x, y) for _, x, y in found] == line and [letter for letter, *_ in found] == ["M", *"L" * (len(line) - 1)]
+
+
+def test_a_line_that_leaves_the_paper_comes_back_as_a_line_of_its_own():
+    assert clipped([(10, 10), (10, 100), (50, 100), (50, 10)], 100, 80) == [("M", 10, 10), ("L", 10, 81), ("M", 50, 81), ("L", 50, 10)]
+    assert clipped([(10, 90), (90, 90)], 100, 80) == []

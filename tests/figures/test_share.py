@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from workflow.derive.values import Values
-from workflow.figures import draw
+from workflow.figures import draw, share
 from workflow.figures.build import build
 from workflow.figures.share import BUDGET, picture
 
@@ -28,7 +28,7 @@ def test_other_values_give_another_picture_and_none_still_give_one(values):
 
 
 def test_one_over_its_budget_is_named(values, tmp_path, monkeypatch):
-    monkeypatch.setattr(draw, "SHARE_BUDGET", 10)
+    monkeypatch.setattr(share, "BUDGET", 10)
     try:
         build(values, tmp_path / "figures")
     except draw.TooLarge as error:

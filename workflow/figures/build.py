@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from workflow.derive.values import Values
-from workflow.figures import left
+from workflow.figures import draw, left
 from workflow.figures.asked import answers
 from workflow.figures.plate import SHARE
 from workflow.figures.registry import plates
@@ -44,8 +44,6 @@ def _names(before: dict[str, dict]) -> list[str]:
 
 
 def _draw(name: str, values: Values, folder: Path) -> dict:
-    from workflow.figures import draw  # with all of matplotlib
-
     if name == SHARE:
         return draw.share(values, folder)
     return draw.plate(next(plate for plate in plates() if plate.id == name), values, folder)

@@ -9,8 +9,6 @@ from pathlib import Path
 from workflow.derive.values import Values
 from workflow.figures.asked import Asked, answers
 from workflow.figures.plate import SHARE, Missing, Plate, Table, label, lit
-from workflow.figures.share import BUDGET as SHARE_BUDGET
-from workflow.figures.share import picture
 from workflow.figures.sheet import Frame, Sheet
 from workflow.figures.style import LAYOUTS
 from workflow.figures.svg import render
@@ -34,10 +32,12 @@ def plate(plate: Plate, values: Values, folder: Path) -> dict:
 
 def share(values: Values, folder: Path) -> dict:
     """Draw the picture for links."""
+    from workflow.figures.share import BUDGET, picture  # with all of matplotlib, which no plate needs
+
     asked = Asked(values)
     png = picture(asked)
-    if len(png) > SHARE_BUDGET:
-        raise TooLarge(f"{SHARE}: {len(png):,} bytes, the budget is {SHARE_BUDGET:,}")
+    if len(png) > BUDGET:
+        raise TooLarge(f"{SHARE}: {len(png):,} bytes, the budget is {BUDGET:,}")
     (folder / SHARE).write_bytes(png)
     return _noted(values, asked, {"file": SHARE, "sha256": hashlib.sha256(png).hexdigest()})
 

@@ -8,8 +8,6 @@ from workflow.figures.style import SVG
 
 PATH = f"{{{SVG}}}path"
 LOOK = ("fill", "stroke", "stroke-width", "stroke-dasharray", "transform", "data-series")
-CIRCLE = [*"MCCCCCCCCz"]
-"""How matplotlib writes a round mark: eight curves from its lowest point."""
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 _STEP = re.compile(r"([MLHVCQzhvla])([^MLHVCQzhvla]*)")
 
@@ -45,14 +43,17 @@ def path(data: str) -> str:
     return said
 
 
+def dot(radius: float, x: float, y: float) -> str:
+    """A round mark at (x, y) in whole SVG units: from its top all the way round, a hair short."""
+    radius = round(radius, 1)
+    return f"M{round(x)} {_tenth(round(y) - radius)}a{radius:g} {radius:g} 0 1 0 .1 0z"
+
+
 def mark(shape: str, x: float, y: float) -> str:
-    """A mark's outline around the origin, as matplotlib writes it, moved to (x, y) in whole SVG units and told in steps from there."""
+    """A mark's outline around the origin moved to (x, y) in whole SVG units and told in steps from there."""
     x, y = round(x), round(y)
-    steps = re.findall(r"([MLCz])([^MLCz]*)", shape)
+    steps = re.findall(r"([MLz])([^MLz]*)", shape)
     numbers = [[float(number) for number in points.split()] for _, points in steps]
-    if CIRCLE == [letter for letter, _ in steps]:
-        radius = round(numbers[0][1], 1)
-        return f"M{_tenth(x)} {_tenth(y - radius)}a{radius:g} {radius:g} 0 1 0 .1 0z"  # from its top all the way round, a hair short
     said, repeats, left, top = "", "", 0.0, 0.0
     for (letter, _), points in zip(steps, numbers):
         if letter == "z":

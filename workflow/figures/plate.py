@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from workflow.derive.values import Values
+from workflow.figures.sheet import Sheet
 from workflow.figures.style import Layout
-
-if TYPE_CHECKING:  # it loads matplotlib, and who only reads the list of plates draws nothing
-    from workflow.figures.sheet import Sheet
-
 
 SHARE = "share.png"
 """The picture for links: what its file is called, and its record in the index. (No plate's id has a dot.)"""

@@ -1,20 +1,13 @@
 """Drawing primitives in SVG units, y downwards: a sheet of paper and panels on it.
 
-matplotlib is used as a deterministic SVG writer. Everything is drawn in the order of the calls; `group` and `role` travel in the
-artist's gid and become `<g id>` and `data-lit` when the file is finished (svg.py).
+A sheet notes what is drawn, in the order of the calls: svg.py writes it down for a page, share.py paints it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Polygon, Rectangle
-from matplotlib.text import Text
-from matplotlib.transforms import Affine2D
 
 from workflow.figures.read import Mark, interval, repeats
 from workflow.figures.scale import Scale, tick_text
@@ -23,10 +16,6 @@ from workflow.figures.style import AXIS, DOT, INK, INK2, PAPER, RULE, Cue, Layou
 Point = tuple[float, float]
 SERIES = "abcdef"
 """Names of the series of one sheet; page.css knows each of them."""
-BELONGS = "~"
-"""Marks the series among the roles of an artist."""
-
-
 def number(key: str) -> str:
     """Text slot of a fact: filled with its formatted value, carries `data-key`."""
     return f"@@n:{key}@@"
@@ -59,17 +48,68 @@ class Frame:
     height: float
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line through points. `dash`: lengths on and off, in SVG units."""
+
+    points: tuple[Point, ...]
+    color: Token
+    width: float
+    dash: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of one shape (style.Cue) and size around points. Without `face` they are see-through."""
+
+    points: tuple[Point, ...]
+    shape: str
+    size: float
+    color: Token
+    face: Token | None
+
+
+@dataclass(frozen=True)
+class Area:
+    """A closed outline through its corners, filled with `face` and drawn round with `edge`, as far as it has them."""
+
+    points: tuple[Point, ...]
+    face: Token | None
+    edge: Token | None
+    width: float
+    dash: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """A text with its baseline at `at`. `anchor`: start, middle or end of it stands there. `looks`: of axis, mono, halo, bold."""
+
+    at: Point
+    content: str
+    anchor: str
+    color: Token
+    size: float
+    looks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing on a sheet, the group that it is in and the letter of its series, if it is in any."""
+
+    what: Line | Marks | Area | Words
+    group: str
+    series: str
+
+
 class Sheet:
     """One drawing of `layout.width` x `height` SVG units; origin top left."""
 
-    def __init__(self, layout: Layout, height: float, ink: Callable[[Token], str] = lambda token: token.sentinel) -> None:
-        self.layout, self.ink = layout, ink
+    def __init__(self, layout: Layout, height: float) -> None:
+        self.layout = layout
         self.width, self.height = layout.width, height
-        self.figure = Figure(figsize=(layout.width / 72, height / 72), dpi=72)
-        self._units = Affine2D().scale(1, -1).translate(0, height)  # at 72 dpi a pixel is a unit; matplotlib counts y upwards
+        self.items: list[Item] = []
         self.stops: list[Stop] = []
         self.frames: list[Frame] = []
-        self._order = 0
         self._group = self._series = ""
         self._letters: dict[str, str] = {}
         """Series -> `data-series` of its elements."""
@@ -88,30 +128,17 @@ class Sheet:
         yield
         self._series = outer
 
-    def _add(self, artist, role: str = ""):
-        self._order += 1
-        artist.set_zorder(self._order)
-        artist.set_gid(f"{self._group}/{role}" + (f",{BELONGS}{self._series}" if self._series else ""))
-        artist.set_clip_on(False)
-        artist.set_transform(self._units)
-        self.figure.add_artist(artist)  # no axes: they cost more than what is drawn
-        return artist
+    def _add(self, what: Line | Marks | Area | Words) -> None:
+        self.items.append(Item(what, self._group, self._series))
 
     def line(self, points: Sequence[Point], color: Token = INK, width: float = 2.0, dash: Sequence[float] = ()) -> None:
-        x, y = zip(*points)
-        # matplotlib multiplies dashes by the line width; these are given in SVG units.
-        style = (0, tuple(d / width for d in dash)) if dash else "-"
-        self._add(Line2D(x, y, color=self.ink(color), linewidth=width, linestyle=style, solid_capstyle="butt", dash_capstyle="butt"))
+        self._add(Line(tuple(points), color, width, tuple(dash)))
 
     def marks(self, points: Sequence[Point], shape: str = "o", color: Token = INK, size: float = 8.0,
               filled: bool | None = True) -> None:
         """Marks of one shape. Hollow ones (False) are filled with the paper, so that lines do not run through them; None is see-through."""
-        if not points:
-            return
-        x, y = zip(*points)
-        face = "none" if filled is None else self.ink(color if filled else PAPER)
-        self._add(Line2D(x, y, linestyle="none", marker=shape, markersize=size * (0.86 if shape == "D" else 1.0),
-                         markeredgecolor=self.ink(color), markeredgewidth=1.8, markerfacecolor=face))
+        if points:
+            self._add(Marks(tuple(points), shape, size * (0.86 if shape == "D" else 1.0), color, None if filled is None else color if filled else PAPER))
 
     def ring(self, center: Point, color: Token = INK, size: float = 16.0) -> None:
         """A ring around a mark: this one is meant."""
@@ -119,23 +146,20 @@ class Sheet:
 
     def rect(self, x: float, y: float, width: float, height: float, color: Token | None = INK, edge: Token | None = None,
              stroke: float = 1.4, dash: Sequence[float] = ()) -> None:
-        self._add(Rectangle((x, y), width, height, facecolor=self.ink(color) if color else "none",
-                            edgecolor=self.ink(edge) if edge else "none", linewidth=stroke if edge else 0,
-                            linestyle=(0, tuple(d / stroke for d in dash)) if dash else "-"))
+        self._add(Area(((x, y), (x + width, y), (x + width, y + height), (x, y + height)), color, edge, stroke, tuple(dash)))
 
     def polygon(self, points: Sequence[Point], color: Token) -> None:
-        self._add(Polygon(points, closed=True, facecolor=self.ink(color), edgecolor="none"))
+        self._add(Area(tuple(points), color, None, 0.0, ()))
 
     def text(self, x: float, y: float, content: str, anchor: str = "start", color: Token = INK, size: float | None = None,
-             bold: bool = False, halo: bool = False, mono: bool = False, role: str = "") -> None:
+             bold: bool = False, halo: bool = False, mono: bool = False, axis: bool = False) -> None:
         """Text with its baseline at y. `anchor`: start, middle or end of the filled text stands at x."""
-        side = {"start": "left", "middle": "center", "end": "right"}[anchor]
-        marks = ",".join(m for m in (role, "mono" if mono else "", "halo" if halo else "", "bold" if bold else "") if m)
-        self._add(Text(x, y, content, color=self.ink(color), fontsize=size or self.layout.text, ha=side, va="baseline"), marks)
+        looks = {name for name, wanted in (("axis", axis), ("mono", mono), ("halo", halo), ("bold", bold)) if wanted}
+        self._add(Words((x, y), content, anchor, color, size or self.layout.text, frozenset(looks)))
 
     def axis_text(self, x: float, y: float, content: str, anchor: str = "middle", color: Token = INK2, halo: bool = False) -> None:
         """A coordinate: digits that are declared (`data-lit="axis"`), not spliced."""
-        self.text(x, y, content, anchor, color, role="axis", halo=halo)
+        self.text(x, y, content, anchor, color, axis=True, halo=halo)
 
 
 @dataclass(frozen=True)

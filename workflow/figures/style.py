@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 SVG = "http://www.w3.org/2000/svg"
 """The name space of every drawing."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A colour role. `sentinel` is what matplotlib draws; the page's CSS variable replaces it after saving."""
+    """A colour role: a variable of the page's style sheet, with the light theme's colour for where there is none."""
 
     name: str
-    sentinel: str
     light: str
     dark: str
 
@@ -27,13 +25,13 @@ class Token:
         return f"var(--{self.name},{self.light})"
 
 
-INK = Token("ink", "#010101", "#1d1c1a", "#ece8e0")
-INK2 = Token("ink-2", "#010102", "#56524b", "#b0aa9f")
-NUM = Token("num", "#010103", "#1c5d8c", "#7cb8ea")
-DEN = Token("den", "#010104", "#b03a1e", "#f28c72")
-AXIS = Token("axis", "#010105", "#8a857b", "#7d776d")
-RULE = Token("rule", "#010106", "#dcd8cf", "#36332e")
-PAPER = Token("paper", "#010107", "#fbfaf7", "#161513")
+INK = Token("ink", "#1d1c1a", "#ece8e0")
+INK2 = Token("ink-2", "#56524b", "#b0aa9f")
+NUM = Token("num", "#1c5d8c", "#7cb8ea")
+DEN = Token("den", "#b03a1e", "#f28c72")
+AXIS = Token("axis", "#8a857b", "#7d776d")
+RULE = Token("rule", "#dcd8cf", "#36332e")
+PAPER = Token("paper", "#fbfaf7", "#161513")
 TOKENS = (INK, INK2, NUM, DEN, AXIS, RULE, PAPER)
 
 

@@ -1,141 +1,95 @@
-"""From matplotlib's SVG to the file that the page inlines: small, themable, without styles, ids unique on a page.
+"""A sheet as the file that the page inlines: small, themable, without styles, ids unique on a page.
 
-A strict Content-Security-Policy forbids `style` attributes and elements, so every style becomes a presentation attribute.
+A strict Content-Security-Policy forbids `style` attributes and elements, so every style is a presentation attribute.
 """
 
 from __future__ import annotations
 
-import io
-import re
 from itertools import groupby
 
-import matplotlib
 from lxml import etree
 
-from workflow.figures.paths import PATH, mark, merge, path, short, steps, whole
-from workflow.figures.sheet import BELONGS, Sheet
-from workflow.figures.style import SVG, TOKENS
+from workflow.figures.outline import clipped, outline
+from workflow.figures.paths import PATH, dot, mark, merge, path, short, steps, whole
+from workflow.figures.sheet import Area, Item, Line, Marks, Sheet, Words
+from workflow.figures.style import PAPER, SVG
 
-XLINK = "{http://www.w3.org/1999/xlink}href"
-
-_AUTOMATIC = re.compile(r"(figure|axes|patch|line2d|text|PathCollection|LineCollection)_\d+")
-_DEFAULTS = {("stroke-linejoin", "miter"), ("stroke-linecap", "butt"), ("stroke-dashoffset", "0"), ("stroke-width", "0"), ("stroke", "none")}
 _SHARED = ("data-lit", "fill", "text-anchor", "stroke", "stroke-width", "paint-order")
 """What neighbouring coordinates must have in common to be declared once."""
 MANY = 5
-_COLOURS = {token.sentinel: token.css for token in TOKENS}
 
 
 def render(sheet: Sheet, plate: str, stops: str = "") -> str:
-    """The finished, language-neutral SVG of a sheet: the same bytes for the same sheet. `stops`: where it can be read off, for the page's script."""
-    raw = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": plate, "path.simplify": False}):
-        sheet.figure.savefig(raw, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None}, transparent=True)
-    return finish(raw.getvalue(), plate, sheet.layout.name, sheet.layout.text, stops, bool(sheet.frames))
-
-
-def finish(raw: str, plate: str, layout: str, size: float, stops: str = "", played: bool = False) -> str:
-    """Strip, flatten, recolour and name. `raw` is matplotlib's output; the result has slots `@@title@@` and `@@alt@@`.
-
-    `played`: the drawing is shown in phases, so that its groups keep their names and their own order.
-    """
-    root = etree.fromstring(raw.encode(), etree.XMLParser(remove_blank_text=True, remove_comments=True))
-    prefix = plate if layout == "wide" else f"{plate}-{layout}"
-    for node in [n for n in root if etree.QName(n).localname in ("metadata", "defs")]:
-        root.remove(node)
-    shapes = _shapes(root)
-    _flatten(root)
-    for node in root.iter():
-        _plain_attributes(node, size)
-    for use in list(root.iter(f"{{{SVG}}}use")):
-        use.tag = PATH
-        use.set("d", mark(shapes[use.attrib.pop(XLINK).lstrip("#")], float(use.attrib.pop("x")), float(use.attrib.pop("y"))))
-    _group(root, prefix if played else "")
+    """The finished, language-neutral SVG of a sheet, with slots `@@title@@` and `@@alt@@`. `stops`: where it can be read off, for the page's script."""
+    prefix = plate if sheet.layout.name == "wide" else f"{plate}-{sheet.layout.name}"
+    # a drawing that is shown in phases keeps the names of its groups and their order
+    root = _grouped(sheet, prefix if sheet.frames else "")
     merge(root)
     for node in root.iter(PATH):
         node.set("d", steps(node.get("d")))
     _gather(root)
-    box = root.get("viewBox")
-    root.attrib.clear()
-    root.set("viewBox", box)
+    root.set("viewBox", f"0 0 {_number(sheet.width)} {_number(sheet.height)}")
     root.set("data-plate", plate)
     if stops:
         root.set("data-stops", stops)
     root.set("role", "img")
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
-    root.set("font-size", short(str(size)))
+    root.set("font-size", short(str(sheet.layout.text)))
     root.set("stroke-linejoin", "round")
     for position, (tag, slot) in enumerate((("title", "@@title@@"), ("desc", "@@alt@@"))):
         node = etree.Element(f"{{{SVG}}}{tag}", id=f"{prefix}-{tag}")
         node.text = slot
         root.insert(position, node)
-    etree.cleanup_namespaces(root)
     return etree.tostring(root, encoding="unicode") + "\n"
 
 
-def _shapes(root) -> dict[str, str]:
-    """Take the outlines of the marks out of the drawing: id -> path around the origin."""
-    shapes = {node.get("id"): node.get("d") for node in root.iter(PATH) if node.get("id")}
-    for defs in list(root.iter(f"{{{SVG}}}defs")):
-        defs.getparent().remove(defs)
-    return shapes
+def _grouped(sheet: Sheet, prefix: str):
+    """What is on a sheet as elements; with a prefix, neighbours of one group in a `<g id>`."""
+    root = etree.Element(f"{{{SVG}}}svg", nsmap={None: SVG})
+    for group, items in groupby(sheet.items, lambda item: item.group):
+        place = etree.SubElement(root, f"{{{SVG}}}g", id=f"{prefix}-{group}") if group and prefix else root
+        for item in items:
+            for tag, attributes in _elements(item, sheet):
+                node = etree.SubElement(place, f"{{{SVG}}}{tag}", attributes | ({"data-series": item.series} if item.series else {}))
+                if isinstance(item.what, Words):
+                    _look_of(node, item.what)
+    return root
 
 
-def _flatten(node) -> None:
-    """Remove groups that only say how matplotlib is built, and the empty boxes of figure and axes."""
-    for child in list(node):
-        _flatten(child)
-        name = child.get("id", "")
-        if etree.QName(child).localname == "path" and child.get("style") == "fill: none" and _AUTOMATIC.fullmatch(node.get("id", "")):
-            node.remove(child)
-        elif etree.QName(child).localname == "g" and (not child.attrib or _AUTOMATIC.fullmatch(name)):
-            place = node.index(child)
-            for offset, inner in enumerate(list(child)):
-                node.insert(place + offset, inner)
-            node.remove(child)
+def _elements(item: Item, sheet: Sheet) -> list[tuple[str, dict[str, str]]]:
+    """Tag and attributes of an item's elements."""
+    match item.what:
+        case Line() as line:
+            drawn = path(_told(clipped(line.points, sheet.width, sheet.height)))
+            return [("path", {"d": drawn, "fill": "none"} | _stroke(line.color, line.width, line.dash))]
+        case Area() as area:
+            drawn = path(_told([("ML"[at > 0], *point) for at, point in enumerate(area.points)]) + "z")
+            face = {"fill": area.face.css if area.face else "none"}
+            return [("path", {"d": drawn} | face | (_stroke(area.edge, area.width, area.dash) if area.edge else {}))]
+        case Marks() as marks:
+            face = {"fill": marks.face.css} if marks.face else {"fill-opacity": "0"}
+            look = face | _stroke(marks.color, 1.8, ())
+            # as far as the ends of lines are told, so that a mark stands on its line
+            places = [(round(x, 6), round(y, 6)) for x, y in marks.points]
+            shape = None if marks.shape == "o" else outline(marks.shape, marks.size)
+            return [("path", look | {"d": dot(marks.size / 2, x, y) if shape is None else mark(shape, x, y)}) for x, y in places]
+        case Words() as words:
+            (x, y), size = words.at, {} if words.size == sheet.layout.text else {"font-size": short(_number(words.size))}
+            anchor = {} if words.anchor == "start" else {"text-anchor": words.anchor}
+            return [("text", {"x": whole(f"{x:f}"), "y": whole(f"{y:f}")} | size | anchor | {"fill": words.color.css})]
 
 
-def _plain_attributes(node, size: float) -> None:
-    for item in node.attrib.pop("style", "").split(";"):
-        name, _, value = (part.strip() for part in item.partition(":"))
-        if not name or name == "font-family" or (name, value) in _DEFAULTS:
-            continue
-        if name == "font-size":
-            value = value.removesuffix("px")
-            if float(value) == size:
-                continue
-        if name == "text-anchor" and value == "start":
-            continue
-        node.set(name, _COLOURS.get(value, short(value)))
-    if re.match(r"rotate\(-?0 ", node.get("transform", "")):
-        del node.attrib["transform"]
-    for name, told in () if node.tag == f"{{{SVG}}}use" else (("x", whole), ("y", whole), ("d", path), ("transform", short)):
-        if node.get(name):
-            node.set(name, told(node.get(name)))
+def _told(points) -> str:
+    return "".join(f"{letter}{x:f} {y:f}" for letter, x, y in points)
 
 
-def _group(root, prefix: str) -> None:
-    """Turn the gids `group/role,...` into attributes of the element and, with a prefix, into `<g id>` around neighbours of one group."""
-    open_group, open_name = None, None
-    for node in list(root):
-        name, _, roles = node.get("id", "").partition("/")
-        if etree.QName(node).localname == "g" and "/" in node.get("id", ""):
-            del node.attrib["id"]
-            inner = list(node)
-            for child in inner:
-                _apply(child, roles.split(","))
-            place = root.index(node)
-            root.remove(node)
-            if name != open_name:
-                open_group, open_name = None, name
-                if name and prefix:
-                    open_group = etree.Element(f"{{{SVG}}}g", id=f"{prefix}-{name}")
-                    root.insert(place, open_group)
-            for offset, child in enumerate(inner):
-                if open_group is not None:
-                    open_group.append(child)
-                else:
-                    root.insert(place + offset, child)
+def _stroke(color, width: float, dash: tuple[float, ...]) -> dict[str, str]:
+    dashes = {"stroke-dasharray": ",".join(short(_number(length)) for length in dash)} if dash else {}
+    return dashes | {"stroke": color.css} | ({"stroke-width": short(_number(width))} if width != 1 else {})
+
+
+def _number(value: float) -> str:
+    return f"{value:f}".rstrip("0").rstrip(".")
 
 
 def _gather(parent) -> None:
@@ -158,16 +112,14 @@ def _look(node) -> tuple | None:
     return tuple(node.get(name) for name in _SHARED) if node.get("data-lit") else None
 
 
-def _apply(node, roles: list[str]) -> None:
-    if roles[-1].startswith(BELONGS):
-        node.set("data-series", roles[-1].removeprefix(BELONGS))
-    if "axis" in roles:
+def _look_of(node, words: Words) -> None:
+    node.text = words.content
+    if "axis" in words.looks:
         node.set("data-lit", "axis")
-    if "mono" in roles:
+    if "mono" in words.looks:
         node.set("font-family", "var(--mono,ui-monospace,monospace)")
-    if "bold" in roles:
+    if "bold" in words.looks:
         node.set("font-weight", "600")
-    if "halo" in roles:
-        paper = next(token.css for token in TOKENS if token.name == "paper")
-        for name, value in (("stroke", paper), ("stroke-width", "4"), ("paint-order", "stroke")):
+    if "halo" in words.looks:
+        for name, value in (("stroke", PAPER.css), ("stroke-width", "4"), ("paint-order", "stroke")):
             node.set(name, value)
