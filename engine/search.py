@@ -106,6 +106,11 @@ def challenger(verdicts: Sequence[Verdict]) -> Verdict | None:
     return max((one for one in verdicts if one.comparison.verdict != "worse"), key=lambda one: one.comparison.ratio, default=None)
 
 
+def knob_line(one: dict) -> str:
+    ratio = f"{one['ratio']:.3f}: " if one["n"] else ""
+    return f"{one['label']}: {ratio}{one['verdict']} ({one['why']})"
+
+
 def thrown_away(row: Row) -> bool:
     """Whether the probe rule, not the candidate, is why a cell was rejected."""
     return (row.get("note") or "").startswith("a probe moved")
@@ -136,7 +141,7 @@ def part_blocks(name: str, stage: Search) -> list[Block]:
             arms = plans_search.lane_candidates(part)
             return [
                 *plans_search.lanes_at(arms, part, stage, (stage.max_concurrency,), "lanes", plans_search.FIRST["lanes"]),
-                *plans_search.lanes_at(arms[:4], part, stage, part.levels, "frontier", plans_search.FIRST["lanes"] + 500),
+                *plans_search.lanes_at(arms[: 4 + search_parts.MOST_TIES], part, stage, part.levels, "frontier", plans_search.FIRST["lanes"] + 500),
             ]
     return getattr(plans_search, name)(part, stage)
 
@@ -262,13 +267,13 @@ class Searching:
             self.section["memory"] = search_parts.memory(session, stage.memory, stage)
         if self.wants("factorial"):
             self.measure("factorial", plans_search.factorial(stage.factorial, stage))
-            self.section["factorial"] = search_parts.factorial(self.points, stage.factorial)
+            self.section["factorial"] = search_parts.factorial(self.points, stage.factorial, self.aa_of("factorial"))
         if self.wants("knobs"):
             self.measure("knobs", plans_search.knobs(stage.knobs, stage))
             self.section["knobs"] = search_parts.knobs(self.points, stage.knobs, self.aa_of("knobs"))
             if inert := search_parts.inert_pairs(self.section["knobs"]):
                 self.section["inert_pairs"] = inert
-            self.tell("knobs", lambda one: f"{one['label']}: {one['ratio']:.3f}: {one['verdict']} ({one['why']})")
+            self.tell("knobs", knob_line)
         if self.wants("cache"):
             self.measure("cache", plans_search.cache(stage.cache))
             self.section["cache"] = search_parts.cache(self.points, stage.cache, self.aa_of("cache"))
@@ -294,9 +299,10 @@ class Searching:
         if self.wants("lanes"):
             first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
             self.measure("lanes", plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))
-            best = search_parts.best_of_lanes(self.points, stage.lanes)
+            best = search_parts.best_of_lanes(self.points, stage.lanes, self.aa_of("lanes"))
             self.measure("frontier", plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
             self.section["lanes"] = search_parts.frontier(self.points)
+            self.section["lanes_against_plain"] = search_parts.against_plain(self.points, "lanes", self.aa_of("lanes"))
 
     def confirm(self) -> None:
         """The candidate against the base on fresh boots: it is the winner where it is better there, and the base is where it is not."""
@@ -313,6 +319,7 @@ class Searching:
     def curve(self) -> None:
         if self.wants("curve"):
             self.measure("curve", plans_search.curve(self.stage.curve, self.stage, self.winner))
+            self.section["curve_against_plain"] = search_parts.against_plain(self.points, "curve", self.aa_of("curve"))
 
     def rejected(self) -> list[str]:
         """Candidates that lost or could not run, as "stage/label": what the time spent on them was spent in vain for."""
@@ -329,7 +336,10 @@ class Searching:
         fresh = self.fresh
         family = [*self.verdicts, *([fresh] if fresh else [])]
         achieved = {"window": detectable_ratio(self.spread, max(1, self.blocks.get("window", 0))), "confirm": fresh and fresh.comparison.minimum_detectable}
-        achieved |= {name: detectable.worst(self.section[name]) for name in ("cache", "knobs", "heads") if name in self.section}
+        compared = {name: self.section.get(name, []) for name in ("cache", "knobs", "heads")}
+        compared |= {name: self.section.get(f"{name}_against_plain", []) for name in ("lanes", "curve")}
+        compared["factorial"] = [one["against_best"] for one in self.section.get("factorial", {}).get("cells", ()) if "against_best" in one]
+        achieved |= {name: detectable.worst(one) for name, one in compared.items()}
         achieved = {name: value for name, value in achieved.items() if value is not None}
         before = self.section.get("planned_detectable", {})
         for name, value in achieved.items():

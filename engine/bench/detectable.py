@@ -41,8 +41,8 @@ def planned(points: Sequence[Row], boots: Mapping[str, int]) -> dict[str, float]
 
 
 def worst(comparisons: Sequence[dict]) -> float | None:
-    """Ratio that every comparison of a stage could resolve; None where one of them knew no spread."""
-    found = [one["minimum_detectable"] for one in comparisons]
+    """Ratio that every comparison of a stage could resolve; None where one of them knew no spread. What no boot served was not compared."""
+    found = [one["minimum_detectable"] for one in comparisons if one["n"]]
     return max(found) if found and None not in found else None
 
 

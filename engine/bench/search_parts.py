@@ -11,7 +11,7 @@ from engine.bench.binding import INERT, could_bind, judged
 from engine.bench.ceiling import Outcome
 from engine.bench.ceiling import search as search_ceiling
 from engine.bench.cells import Arm
-from engine.bench.compare import Spread, compare
+from engine.bench.compare import Comparison, Spread, compare
 from engine.bench.detectable import RATE
 from engine.bench.session import Session
 from engine.bench.stages import Cache, Factorial, Heads, Knobs, Lanes, Memory, Search
@@ -32,7 +32,7 @@ def memory(session: Session, stage: Memory, search: Search) -> dict:
             number += 1
             session.run([block])
             row = next(row for row in reversed(session.rows.points) if row["boot"] == block.number)
-            status = row["status"] if row["status"] != "ok" or not row["failed"] else "oom"
+            status = row["status"] if row["status"] != "ok" or not row["failed"] else partial(session.rows.requests, row["run_id"])
             return Outcome(status, row.get("available_mem_bytes"), row.get("activation_peak_bytes"))
 
         one = search_ceiling(probe, stage.device_bytes, stage.anchor, stage.step, stage.boots)
@@ -46,6 +46,12 @@ def memory(session: Session, stage: Memory, search: Search) -> dict:
         }
         session.progress.say(f"memory ceiling, {lane}: {one.fraction} (floor predicts {one.floor_prediction}, floor + peak {one.peak_prediction})")
     return found
+
+
+def partial(requests: Sequence[Row], run_id: str) -> str:
+    """What a hostile wave came to of which some requests failed: out of memory where one of them says so."""
+    reasons = [str(one.get("finish_reason") or "") for one in requests if one["run_id"] == run_id]
+    return "oom" if any("out of memory" in reason.lower() for reason in reasons) else "failed"
 
 
 def rates(pairs: dict) -> list[float]:
@@ -100,7 +106,17 @@ def knobs(points: Sequence[Row], stage: Knobs, aa: Sequence[float]) -> list[dict
         verdict, why = judged(name, bind, comparison["verdict"], why)
         regime = "binding" if label.endswith("@bind") else "matched"
         found.append({"label": label, "knob": name, "regime": regime, **comparison, "verdict": verdict, "could_bind": bind, "why": why})
-    return found
+    return [*found, *unmeasured(points, {one["label"] for one in found} | set(bases))]
+
+
+def unmeasured(points: Sequence[Row], known: set[str]) -> list[dict]:
+    """Knobs that no boot could serve, with what it said: they were tried, so they are listed."""
+    last = {row["label"]: row for row in points if row["stage"] == "knobs" and row["label"] not in known}
+    return [
+        {"label": label, "knob": label.partition("=")[0], "regime": "binding" if label.endswith("@bind") else "matched", "n": 0, "verdict": "not measured",
+         "why": f"{row['status']}: {row.get('note')}"}
+        for label, row in last.items()
+    ]  # fmt: skip
 
 
 def inert_pairs(found: Sequence[dict]) -> dict | None:
@@ -136,16 +152,46 @@ def heads(points: Sequence[Row], stage: Heads, aa: Sequence[float]) -> list[dict
     return found
 
 
-def factorial(points: Sequence[Row], stage: Factorial) -> dict:
-    """Mean throughput of every cell of the factorial, its best, and the additive part of what the two knobs do."""
+def against(points: Sequence[Row], stage: str, base: str, aa: Sequence[float], metric: str = RATE) -> dict[tuple[str, int], Comparison]:
+    """(label, requests in flight) -> arm against the arm `base` of the same block and load; above one is better, also of a time.
+
+    One spread over all of them. `aa`: log ratios of the metric, base against base.
+    """
+    rows = finished(points, stage)
+    labels = [label for label in dict.fromkeys(row["label"] for row in rows) if label != base]
+    sign = 1.0 if metric == RATE else -1.0
+    logs = {}
+    for level in sorted({row["max_concurrency"] for row in rows}):
+        own = [row for row in rows if row["max_concurrency"] == level]
+        logs |= {(label, level): [sign * value for value in rates(pair_values(own, stage, (base, label), metric))] for label in labels}
+    logs = {key: values for key, values in logs.items() if values}
+    spread = Spread.floored(list(logs.values()), aa)
+    return {key: compare(values, spread) for key, values in logs.items()}
+
+
+def against_plain(points: Sequence[Row], stage: str, aa: Sequence[float]) -> list[dict]:
+    """Every arm of a stage against plain decoding beside it, in throughput, at every number of requests in flight."""
+    found = against(points, stage, "plain", aa)
+    return [{"label": label, "max_concurrency": level, **one.as_dict()} for (label, level), one in found.items()]
+
+
+def factorial(points: Sequence[Row], stage: Factorial, aa: Sequence[float]) -> dict:
+    """Mean throughput of every cell of the factorial and its ratio to the best, and the additive part of what the two knobs do."""
     table: dict[tuple[int, int], list[float]] = {}
+    names: dict[tuple[int, int], str] = {}
     for row in finished(points, "factorial"):
-        table.setdefault((row["max_running_requests"], row["block_size"]), []).append(row[RATE])
+        key = row["max_running_requests"], row["block_size"]
+        table.setdefault(key, []).append(row[RATE])
+        names[key] = row["label"]
     means = {key: geometric(values) for key, values in table.items()}
     if not means:
         return {}
     best = max(means, key=means.get)
-    cells = [{"cap": cap, "block_size": gamma, RATE: round(value, 3)} for (cap, gamma), value in sorted(means.items())]
+    beside = {label: one.as_dict() for (label, _), one in against(points, "factorial", names[best], aa).items()}
+    cells = [
+        {"cap": key[0], "block_size": key[1], RATE: round(value, 3), **({"against_best": one} if (one := beside.get(names[key])) else {})}
+        for key, value in sorted(means.items())
+    ]
     return {"cells": cells, "best": {"cap": best[0], "block_size": best[1]}, "interaction_log_sd": interaction(means)}
 
 
@@ -162,24 +208,33 @@ def interaction(means: dict[tuple[int, int], float]) -> float | None:
     return math.sqrt(sum(value * value for value in left) / ((len(caps) - 1) * (len(gammas) - 1)))
 
 
-def best_of_lanes(points: Sequence[Row], stage: Lanes) -> list[Arm]:
-    """Each lane's fastest block size at the search's load, plain decoding among them."""
+MOST_TIES = 2
+"""Block sizes that go on to the frontier beside a lane's fastest, of all lanes together."""
+
+
+def best_of_lanes(points: Sequence[Row], stage: Lanes, aa: Sequence[float] = ()) -> list[Arm]:
+    """Each lane's fastest block size at the search's load, plain decoding among them, and the closest that it is not told from."""
     arms = {arm.label: arm for arm in plans_search.lane_candidates(stage)}
-    speed: dict[str, float] = {}
-    for label in arms:
-        own = [row[RATE] for row in finished(points, "lanes") if row["label"] == label]
-        if own:
-            speed[label] = geometric(own)
+    speed = {label: geometric(own) for label in arms if (own := [row[RATE] for row in finished(points, "lanes") if row["label"] == label])}
     best: dict[str, str] = {}
     for label, value in speed.items():
         lane = arms[label].lane
         if lane not in best or value > speed[best[lane]]:
             best[lane] = label
-    return [arms[label] for label in best.values()]
+    ties = []
+    for first in best.values():
+        beside = against(points, "lanes", first, aa)
+        own = {label: one for (label, _), one in beside.items() if arms[label].lane == arms[first].lane}
+        ties += [(one.ratio, label) for label, one in own.items() if one.verdict != "worse"]
+    kept = {*best.values(), *(label for _, label in sorted(ties, reverse=True)[:MOST_TIES])}
+    return [arm for label, arm in arms.items() if label in kept]
 
 
 def frontier(points: Sequence[Row]) -> list[dict]:
-    """Throughput against TPOT and TTFT of the lanes' best at every level; `dominated` where another is better in all three."""
+    """Throughput against TPOT and TTFT of the lanes' best at every level; `dominated_by`: the arms that are better in all three.
+
+    By their intervals: a mean below another's is no domination where the two are not told apart.
+    """
     grouped: dict[tuple[str, int], list[Row]] = {}
     for row in finished(points, "frontier"):
         grouped.setdefault((row["label"], row["max_concurrency"]), []).append(row)
@@ -189,6 +244,9 @@ def frontier(points: Sequence[Row]) -> list[dict]:
         for (label, level), rows in grouped.items()
     ]
     for one in found:
-        rivals = [other for other in found if other["max_concurrency"] == one["max_concurrency"] and other is not one]
-        one["dominated"] = any(r[RATE] > one[RATE] and r["mean_tpot_ms"] < one["mean_tpot_ms"] and r["mean_ttft_ms"] < one["mean_ttft_ms"] for r in rivals)
+        beside = [against(points, "frontier", one["label"], (), column) for column in columns]
+        rivals = [label for label, level in beside[0] if level == one["max_concurrency"]]
+        key = one["max_concurrency"]
+        one["dominated_by"] = [name for name in rivals if all(of.get((name, key)) and of[name, key].verdict == "better" for of in beside)]
+        one["dominated"] = bool(one["dominated_by"])
     return found
