@@ -188,11 +188,13 @@ class Knobs:
 class Factorial:
     """Request cap times block size under one memory budget, values below and above the default."""
 
-    caps: tuple[int, ...] = (4, 8, 16)
+    caps: tuple[int, ...] = (16, 32, 48)
+    """Around the cap that campaigns have, 32."""
     block_sizes: tuple[int, ...] = (2, 3, 5)
     device_bytes: int = 256 << 20
-    max_concurrency: int = 16
-    num_prompts: int = 32
+    max_concurrency: int = 48
+    """As many as the largest cap lets run: each of the others has to turn requests away."""
+    num_prompts: int = 48
     repeats: int = 2
 
 

@@ -12,13 +12,14 @@ import pytest
 from engine import csvio, search, sweep
 from engine.bench import plans_search, search_parts
 from engine.bench.binding import could_bind
+from engine.bench.campaign import load
 from engine.bench.cells import dspark
 from engine.bench.compare import Comparison
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
 from engine.bench.session import Session
 from engine.bench.stages import FULL, Cache, Curve, Factorial, Heads, Knobs, Lanes, Search
-from tests.measure.conftest import SIZES
+from tests.measure.conftest import ROOT, SIZES
 
 STAGE: Search = FULL["search"]
 
@@ -121,6 +122,13 @@ def test_a_hit_rate_that_nobody_counted_is_unknown() -> None:
 
     assert told(0.5, 0.7) == pytest.approx(0.6) and told(0.0, 0.0) == 0.0
     assert told(None, None) is None and told(0.5, None) is None
+
+
+def test_the_factorial_has_values_below_and_above_the_defaults_and_its_caps_bind() -> None:
+    stage, own = Factorial(), load(ROOT / "workflow/campaigns/local/campaign.yaml")
+    assert min(stage.caps) < own.engine.max_running_requests < max(stage.caps) and own.engine.max_running_requests in stage.caps
+    assert min(stage.block_sizes) < own.stage("search").block_size < max(stage.block_sizes)
+    assert max(stage.caps) <= stage.max_concurrency <= stage.num_prompts
 
 
 def test_interaction_is_zero_where_the_knobs_do_not_meet() -> None:
