@@ -79,21 +79,21 @@ def clock_mhz(cpu: int | None, cpus: Path = CPUS, cpuinfo: Path = CPUINFO) -> fl
 
 @dataclass(frozen=True)
 class Ticks:
-    """Processor time of one CPU since boot, in seconds."""
+    """Processor time of one CPU since boot, or of all of them together, in seconds."""
 
     total_s: float
     busy_s: float
     steal_s: float
 
     @classmethod
-    def read(cls, cpu: int) -> Ticks | None:
-        """None where the system does not say."""
+    def read(cls, cpu: int | None) -> Ticks | None:
+        """Of all processors where `cpu` names none; None where the system does not say."""
         if not STAT.exists():
             return None
         tick = os.sysconf("SC_CLK_TCK")
         for line in STAT.read_text("utf8").splitlines():
             name, *values = line.split()
-            if name == f"cpu{cpu}":
+            if name == f"cpu{'' if cpu is None else cpu}":
                 user, nice, system, idle, iowait, irq, softirq, steal = (int(value) / tick for value in values[:8])
                 busy = user + nice + system + irq + softirq
                 return cls(busy + idle + iowait + steal, busy, steal)

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
+from urllib.parse import urlsplit
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 Setting = str | int | float | bool | None
 
@@ -59,6 +62,12 @@ class ServerConfig:
     def settings(self) -> dict[str, Setting]:
         """Settings by our names; one that is not in it is the server's own default, which is unknown here."""
         return dict(self.knobs)
+
+    @property
+    def here(self) -> bool:
+        """Whether the client shares the machine with all of the server, as far as its address tells."""
+        host = urlsplit(self.url).hostname if self.url else self.host
+        return host in LOOPBACK and self.nodes == 1
 
     def identity(self) -> dict:
         """What a cell depends on: everything but where it ran and how long one would have waited."""

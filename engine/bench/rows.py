@@ -254,7 +254,8 @@ def known_sum(counts: Iterable[int | None]) -> int | None:
 def plateau_columns(answer: dict, max_concurrency: int) -> Row:
     """Throughput while at least nine tenths of the allowed requests were in flight: without ramp-up and drain.
 
-    Empty where that many were never in flight. The span runs from the first to the last moment at which they were.
+    Empty where that many were never in flight. The span runs from the first to the last moment at which they were. Tokens are those of
+    the engine's steps; of a server, which hands out none, those of each request's emissions, where all of these are counted.
     """
     moments = []
     for record in answer["requests"]:
@@ -267,10 +268,29 @@ def plateau_columns(answer: dict, max_concurrency: int) -> Row:
         running += change
         if running >= wanted and begin is None:
             begin = at
-    if begin is None or end is None or end <= begin or not answer["steps"]:
+    if begin is None or end is None or end <= begin:
         return {}
-    tokens = sum(step["emitted"] for step in answer["steps"] if begin < step["start_s"] + step["step_ms"] / 1000.0 <= end)
+    ends = [(step["start_s"] + step["step_ms"] / 1000.0, step["emitted"]) for step in answer["steps"]] or emissions(answer["requests"])
+    if not ends:
+        return {}
+    tokens = sum(count for at, count in ends if begin < at <= end)
     return {"plateau_output_throughput": tokens / (end - begin), "plateau_share": (end - begin) / answer["duration_s"]}
+
+
+def emissions(records: Sequence[dict]) -> list[tuple[float, int]]:
+    """(moment, tokens) of every emission of the requests that ended; none where one request's emissions do not add up to its output."""
+    found: list[tuple[float, int]] = []
+    for record in records:
+        if not ended(record):
+            continue
+        counts, moments = record.get("emission_tokens") or [], record["emissions_s"]
+        if None in counts and len(moments) == osl_of(record):
+            # a chunk a token, whatever else the server said of it
+            counts = [1] * len(moments)
+        if None in counts or len(counts) != len(moments) or sum(counts) != osl_of(record):
+            return []
+        found += zip(moments, counts, strict=True)
+    return found
 
 
 def memory_columns(answer: dict, done: Sequence[dict], tokens_in: int) -> Row:

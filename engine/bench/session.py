@@ -429,11 +429,12 @@ class Session:
         base["note"] = "; ".join(boot.engine.info.get("notes") or ()) or None
         try:
             record["warmup_s"] = self.warm_up(cell, boot)
-            nonce = "" if boot.engine.flushes else run_id
             planned = cell.workload.num_prompts
             while True:
                 before, ticks = self.probe(boot), self.ticks()
                 due = None if cell.request_rate is None else poisson(cell.request_rate, len(prompts), self.seed(cell))
+                # prompts that are asked again, with more of them, find nothing of the first time in a cache
+                nonce = "" if boot.engine.flushes else f"{run_id}|{len(prompts)}"
                 orders = self.orders(cell, prompts, cell.osl, nonce)
                 answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
                 more = sizing.more_prompts(cell, sizing.rounds_of(answer), planned, self.held_out.most(cell.workload)) if cell.rounds else None
@@ -493,10 +494,12 @@ class Session:
         return self.beside if self.prober and boot.engine.config.device_memory else self.inside
 
     def ticks(self) -> Ticks | None:
-        return Ticks.read(self.cpu) if self.cpu is not None else None
+        """Of the pinned processor; of all of them where the engine has them all; None where a server runs on another machine."""
+        server = self.campaign.server
+        return Ticks.read(self.cpu) if server is None or server.here else None
 
     def shares(self, before: Ticks | None) -> Row:
-        """What the hypervisor took of the pinned processor while a cell ran, and the machine's load after it."""
+        """What the hypervisor took of the processors that a cell ran on, and the machine's load after it."""
         now = self.ticks()
         known = before is not None and now is not None and now.total_s > before.total_s
         steal = (now.steal_s - before.steal_s) / (now.total_s - before.total_s) if known else None

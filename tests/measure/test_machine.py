@@ -1,8 +1,12 @@
 """What is read of the machine: the clock of the processor that is measured on, or nothing."""
 
+import os
 from pathlib import Path
 
-from engine.machine import Machine, clock_mhz
+import pytest
+
+from engine.backends.server_config import ServerConfig
+from engine.machine import Machine, Ticks, clock_mhz
 from engine.manifest import machine_section
 
 INFO = "processor\t: 0\ncpu MHz\t\t: 2300.000\n\nprocessor\t: 1\ncpu MHz\t\t: 3100.500\n"
@@ -26,3 +30,17 @@ def test_an_unknown_clock_stays_empty(tmp_path: Path) -> None:
 
 def test_the_manifest_has_it() -> None:
     assert machine_section(Machine.read(), 0, [0.0] * 3, [0.0] * 3, None, None)["clock_mhz"] == clock_mhz(0)
+
+
+def test_ticks_of_all_processors_are_those_of_each() -> None:
+    each = [found for cpu in sorted(os.sched_getaffinity(0)) if (found := Ticks.read(cpu))]
+    every = Ticks.read(None)
+    assert every and every.total_s >= 0.9 * max(one.total_s for one in each) and every.steal_s >= 0
+
+
+@pytest.mark.parametrize(
+    ("server", "here"),
+    [({}, True), ({"host": "node7"}, False), ({"nodes": 2}, False), ({"url": "http://127.0.0.1:8000/v1"}, True), ({"url": "https://example.org"}, False)],
+)
+def test_a_server_is_on_the_client_s_machine_where_its_address_says_so(server: dict, here: bool) -> None:
+    assert ServerConfig(**server).here is here

@@ -74,6 +74,22 @@ def test_the_plateau_leaves_ramp_and_drain_out() -> None:
     assert plateau_columns(answer, 9) == {}
 
 
+def test_the_plateau_of_a_server_counts_its_emissions() -> None:
+    """The same row comes out of steps and of what the stream brought, and none where the stream does not tell its tokens."""
+    moments = [(0.0, 8.0), (1.0, 9.0), (2.0, 10.0)]
+    steps = [{"start_s": i, "step_ms": 0.0, "emitted": 3} for i in range(3, 8)]
+
+    def record(begin: float, end: float, counts: list) -> dict:
+        return {"queued_s": begin, "end_s": end, "emissions_s": [3.0, 4.0, 5.0, 6.0, 7.0], "emission_tokens": counts, "token_ids": list(range(5)), "finish_reason": "stop"}
+
+    known = {"duration_s": 10.0, "steps": [], "requests": [record(*moment, [1] * 5) for moment in moments]}
+    in_process = {**known, "steps": steps}
+    assert plateau_columns(known, 3) == plateau_columns(in_process, 3) != {}
+    assert plateau_columns({**known, "requests": [record(*moment, [None] * 5) for moment in moments]}, 3) == plateau_columns(known, 3)
+    for lost in ([1, 1, 1, 1, 2], [1, 1, 1, 1], []):
+        assert plateau_columns({**known, "requests": [*known["requests"][:2], record(*moments[2], lost)]}, 3) == {}
+
+
 def test_random_ids_are_declared_and_the_same_for_every_arm(text) -> None:  # noqa: F811
     workload = Workload("cache", "random-ids", 4, 64, dataset="random-ids")
     prompts = draw(text, workload, 64)
