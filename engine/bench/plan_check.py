@@ -88,6 +88,8 @@ def check_prompts(path: Path, name: str, stage: Stage, held_out: HeldOut, campai
     """Refuse a stage that the held-out text has not enough places for; raises `ConfigError` naming the key."""
     for key, workload, isl in texts_of(name, stage):
         try:
-            held_out.prompts(workload, isl, campaign=campaign, seed=seed, repeat=0)
+            longest = max(len(prompt.ids) for prompt in held_out.prompts(workload, isl, campaign=campaign, seed=seed, repeat=0))
         except ConfigError as fault:
             raise ConfigError(f"{path}: measure.stages.{key}: {fault}") from None
+        if workload.file and longest > isl:
+            raise ConfigError(f"{path}: measure.stages.{key}: {workload.file} has a prompt of {longest} tokens; isl is {isl}")

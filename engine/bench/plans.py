@@ -170,7 +170,9 @@ def isl(stage: Isl) -> list[Block]:
 def concurrency(stage: Concurrency) -> list[Block]:
     """Per repeat: both lanes at every level, the same requests each time."""
     arms = (PLAIN, drafting(stage.lane, stage.block_size))
-    workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl)
+    workload = Workload("concurrency", "mixed", stage.num_prompts, stage.isl, range_ratio=stage.range_ratio)
+    if stage.file:
+        workload = replace(workload, dataset="fixed", file=stage.file)
     return crossed(arms, stage.levels, stage.repeats, lambda arm, level, repeat: Cell("concurrency", arm, workload, stage.isl, stage.osl, level, repeat))
 
 

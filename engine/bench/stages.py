@@ -52,6 +52,10 @@ class Concurrency:
     block_size: int = 3
     levels: tuple[int, ...] = (1, 2, 4, 8, 16, 32)
     isl: int = 64
+    range_ratio: float = 1.0
+    """Input lengths are uniform in [ratio x isl, isl]."""
+    file: str = ""
+    """Prompts of a text file, between lines `---`, instead of held-out text; isl is then their longest."""
     osl: int = 24
     num_prompts: int = 32
     repeats: int = 2
