@@ -67,8 +67,41 @@ def test_killed_at_random_points(campaign, tmp_path: Path) -> None:
             killed += 1
         process.wait()
     assert killed >= 2
-    assert subprocess.run(command, env=environment, cwd=ROOT, timeout=120).returncode == 0
+    assert subprocess.run(command, check=False, env=environment, cwd=ROOT, timeout=120).returncode == 0
     whole(out)
+
+
+GATE = {"block_sizes": [1], "problems": 6, "sampled_problems": 2, "texts": 2, "control_problems": 3, "max_concurrency": 4, "repeats": 2, "text_repeats": 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "stage", "kind", "columns"),
+    [("search", SIZES["search"], "points", ("stage", "label", "repeat", "in_boot_pass")), ("gate", GATE, "gate", ("config", "task", "problem", "repeat"))],
+)
+def test_search_and_gate_killed_at_random_points(campaign, tmp_path: Path, program: str, stage: dict, kind: str, columns: tuple[str, ...]) -> None:
+    """Whatever the command: as many rows of each cell or sample as a run that nobody killed."""
+    path, draw, killed, found = campaign(stages={program: stage}), random.Random(11), 0, {}
+    for name in ("whole", "killed"):
+        out = tmp_path / name
+        words = ["--campaign", str(path), "--out", str(out), "--quiet", "--resume", "interrupted"]
+        command = [sys.executable, "-m", "tests.measure.fake_sweep", *words]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "FAKE_PROGRAM": program}
+        for _ in range(4 if name == "killed" else 0):
+            process = subprocess.Popen(command, env=environment, cwd=ROOT)
+            journal = tmp_path / f"{name}.journal" / f"{program}.jsonl"
+            goal, end = (journal.stat().st_size if journal.exists() else 0) + draw.randint(200, 9000), time.monotonic() + 60
+            while process.poll() is None and time.monotonic() < end and not (journal.exists() and journal.stat().st_size >= goal):
+                time.sleep(0.002)
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                killed += 1
+            process.wait()
+        assert subprocess.run(command, check=False, env=environment, cwd=ROOT, timeout=240).returncode in (0, 1)
+        rows = csvio.read(kind, out / f"{program}.csv")
+        # which candidate is confirmed is the clock's word
+        found[name] = Counter(tuple(row[column] for column in columns) for row in rows if row.get("stage") not in ("sentinel", "confirm"))
+    assert killed >= 2 and found["killed"] == found["whole"] and set(found["whole"].values()) == {1}
 
 
 @pytest.mark.usefixtures("fake_engine")
