@@ -15,13 +15,13 @@ from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import VERDICTS
 from workflow.derive.values import Values
 from workflow.figures.build import build as draw
-from workflow.page.dialect import claims
 from workflow.page.document import document
 from workflow.page.parity import with_claims
 from workflow.page.render import Builder, Campaign, Sources
 from workflow.page.routes import routes
 from workflow.page.site import build
 from workflow.page.splice import Choice
+from workflow.page.tree import claims
 from workflow.plan import Plan
 
 

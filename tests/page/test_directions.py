@@ -8,9 +8,10 @@ from workflow.derive.evaluate import Derivation
 from workflow.derive.load import Campaign
 from workflow.derive.values import Values
 from workflow.page import directions
-from workflow.page.dialect import claims, parse
+from workflow.page.dialect import parse
 from workflow.page.lookup import Lookup
 from workflow.page.render import Sources
+from workflow.page.tree import claims
 from workflow.page.words import Words
 
 

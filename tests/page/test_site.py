@@ -14,12 +14,12 @@ from tests.page import budgets
 from tests.page.campaign import CLAIMS, Workspace, html_errors
 from workflow.derive.fact import VERDICTS
 from workflow.page.assets import served
-from workflow.page.dialect import VERDICTS as VARIANTS
 from workflow.page.errors import PageError
 from workflow.page.listing import site_files
 from workflow.page.plates import RECORD
 from workflow.page.routes import ASSETS, LANGUAGES
 from workflow.page.site import build, write
+from workflow.page.tree import VERDICTS as VARIANTS
 from workflow.plan import ROOT, Plan
 
 EXEMPT = {"code", "pre", "script", "style", "data", "time", "kbd", "samp"}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from workflow.page.content import Section
-from workflow.page.dialect import Use, parse, uses
+from workflow.page.dialect import parse
 from workflow.page.errors import Problem
 from workflow.page.speaking import keys_of
 from workflow.page.strings import Strings
+from workflow.page.tree import Use, uses
 
 SPEEDUP = re.compile(r"(^|[._])(best_)?speedup$")
 PLAIN_TIME = re.compile(r"plain.*(tpot|step|decode)_ms$|(^|\.)decode_ms$")

@@ -11,8 +11,9 @@ from pathlib import Path
 import yaml
 
 from workflow.page.closes import ClosesError, Equation
-from workflow.page.dialect import Node, parse, uses
+from workflow.page.dialect import parse
 from workflow.page.errors import PageError, Problem
+from workflow.page.tree import Node, uses
 from workflow.page.words import TEMPLATES
 from workflow.yaml_file import Strict
 

@@ -2,62 +2,21 @@
 
 `{% claim "key" %}{% holds %}…{% fails %}…{% unresolved %}…{% missing %}…{% endclaim %}`, `{% absent %}…{% endabsent %}`, `{% only "campaign" %}…{% endonly %}`,
 `{% define "id" %}…{% enddefine %}`. Comments are `<!--# … #-->`, since `{#id}` names a block in Markdown. Loops, filters, arithmetic and attribute access are
-refused: prose computes nothing. Jinja parses; the result is a small tree of our own, so that every variant of every claim can be inspected and
-rendered, and every error names its line.
+refused: prose computes nothing. Jinja parses (what is written as usual, `usual` reads without it); the result is a small tree of our own (`tree`), so that
+every variant of every claim can be inspected and rendered, and every error names its line.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from jinja2 import Environment, StrictUndefined, TemplateSyntaxError, nodes
 from jinja2.ext import Extension
 
 from workflow.page.errors import PageError
-
-VERDICTS = ("holds", "fails", "unresolved", "missing")
-FUNCTIONS = {"n": (1, 2), "between": (2, 2), "word": (1, 1), "ordinal": (1, 1), "plural": (1, 1), "label": (1, 1), "sec": (1, 1), "ref": (1, 1), "lit": (1, 1),
-             "term": (1, 1), "plate": (1, 1), "table": (1, 1)}  # fmt: skip
-"""Splice functions and how many arguments they take; plural also takes its forms by name."""
-
-
-@dataclass(frozen=True)
-class Text:
-    text: str
-
-
-@dataclass(frozen=True)
-class Call:
-    """One splice call."""
-
-    function: str
-    args: tuple[str, ...]
-    line: int
-    forms: dict[str, str] = field(default_factory=dict)
-    """plural's one=, few=, other="""
-
-
-@dataclass(frozen=True)
-class Claim:
-    key: str
-    variants: dict[str, tuple[Node, ...]]
-    line: int
-
-
-@dataclass(frozen=True)
-class Block:
-    """absent, only or define."""
-
-    tag: str
-    name: str
-    body: tuple[Node, ...]
-    line: int
-
-
-Node = Text | Call | Claim | Block
+from workflow.page.tree import FUNCTIONS, VERDICTS, Block, Call, Claim, Node, Text, fits
+from workflow.page.usual import usual
 
 
 class Blocks(Extension):
@@ -107,10 +66,6 @@ ENVIRONMENT = Environment(
 )
 
 
-SPECIAL = re.compile(r"\{[{%]|<!--#|\r")
-"""What Jinja would do anything about: openings, and line ends that it makes \\n."""
-
-
 def parse(source: str, file: str, offset: int = 0) -> tuple[Node, ...]:
     """The tree of a source. `offset`: lines of the file above it. Raises PageError with file and line."""
     try:
@@ -122,8 +77,12 @@ def parse(source: str, file: str, offset: int = 0) -> tuple[Node, ...]:
 @lru_cache(maxsize=4096)
 def _tree(source: str, offset: int) -> tuple[Node, ...]:
     """The same for a text, whatever its place is called: several checks read one, and each names it in its own way."""
-    if not SPECIAL.search(source):
-        return (Text(source),) if source else ()  # most strings are plain
+    found = usual(source, offset)
+    return read(source, offset) if found is None else found
+
+
+def read(source: str, offset: int) -> tuple[Node, ...]:
+    """What Jinja makes of it. Raises TemplateSyntaxError."""
     return tuple(_convert(ENVIRONMENT.parse(source).body, offset, False))
 
 
@@ -161,39 +120,7 @@ def _call(node: nodes.Call, offset: int) -> Call:
     arguments = [*node.args, *(pair.value for pair in node.kwargs)]
     if node.dyn_args or node.dyn_kwargs or not all(isinstance(a, nodes.Const) and isinstance(a.value, str) for a in arguments):
         raise TemplateSyntaxError(f"{name}(): every argument is a text in quotes", node.lineno)
-    least, most = FUNCTIONS[name]
-    if not least <= len(node.args) <= most or (node.kwargs and name != "plural"):
+    if not fits(name, len(node.args), bool(node.kwargs)):
+        least, most = FUNCTIONS[name]
         raise TemplateSyntaxError(f"{name}() takes {least if least == most else f'{least} or {most}'} argument(s)", node.lineno)
     return Call(name, tuple(a.value for a in node.args), node.lineno + offset, {pair.key: pair.value.value for pair in node.kwargs})
-
-
-@dataclass(frozen=True)
-class Use:
-    """A splice call with the blocks around it, whether its variant is chosen or not."""
-
-    call: Call
-    claim: str | None = None
-    verdict: str | None = None
-    absent: bool = False
-
-
-def uses(tree: tuple[Node, ...], claim: str | None = None, verdict: str | None = None, absent: bool = False) -> Iterator[Use]:
-    """Every call of a tree, in all variants."""
-    for node in tree:
-        match node:
-            case Call():
-                yield Use(node, claim, verdict, absent)
-            case Claim():
-                for name, body in node.variants.items():
-                    yield from uses(body, node.key, name, absent)
-            case Block():
-                yield from uses(node.body, claim, verdict, absent or node.tag == "absent")
-
-
-def claims(tree: tuple[Node, ...]) -> Iterator[Claim]:
-    """Every claim block of a tree."""
-    for node in tree:
-        if isinstance(node, Claim):
-            yield node
-        elif isinstance(node, Block):
-            yield from claims(node.body)

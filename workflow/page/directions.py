@@ -11,10 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from workflow.derive.values import UnknownKey
 from workflow.page.content import Section
-from workflow.page.dialect import Node, Text, claims, parse
+from workflow.page.dialect import parse
 from workflow.page.errors import Problem
 from workflow.page.lookup import Lookup
 from workflow.page.strings import Strings
+from workflow.page.tree import Node, Text, claims
 from workflow.page.words import Words
 
 

@@ -7,12 +7,12 @@ from collections import Counter
 from dataclasses import dataclass
 
 from workflow.page.content import Section
-from workflow.page.dialect import Node
 from workflow.page.errors import PageError, Problem
 from workflow.page.markdown import Markdown, MarkdownError, MdBlock
 from workflow.page.placeholders import MARK, START, Splice
 from workflow.page.spacing import space_splices
 from workflow.page.splice import AS_MEASURED, Choice, Context, Splicer, unwrapped
+from workflow.page.tree import Node
 
 MARKDOWN = Markdown()
 EQUALS = re.compile(f"([A-Za-zγτ]) = (?={START})")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from workflow.derive.values import UnknownKey
 from workflow.page.content import Section
-from workflow.page.dialect import Use, claims, uses
 from workflow.page.errors import Problem
 from workflow.page.lookup import Lookup
 from workflow.page.speaking import absent, keys_of
+from workflow.page.tree import Use, claims, uses
 
 ALWAYS = ("machine.", "software.", "run.", "model.", "noise.", "threshold.", "section.", "plate.", "page.")
 """Families that every measured campaign has: they come from its manifest, its thresholds or the page."""

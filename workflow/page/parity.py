@@ -10,7 +10,7 @@ import re
 from collections import Counter
 
 from workflow.page.content import Section
-from workflow.page.dialect import VERDICTS, Node, Text, claims, parse
+from workflow.page.dialect import parse
 from workflow.page.document import DocBlock, document
 from workflow.page.errors import Problem
 from workflow.page.lint_chinese import CODE
@@ -18,6 +18,7 @@ from workflow.page.lint_numbers import DIGITS
 from workflow.page.placeholders import MARK
 from workflow.page.splice import Choice, Context, Splicer
 from workflow.page.strings import Strings
+from workflow.page.tree import VERDICTS, Node, Text, claims
 from workflow.page.words import Words
 
 BEFORE_ID = re.compile(r"^(?=\{#)", re.MULTILINE)

@@ -18,7 +18,6 @@ from workflow.page.apart import apart, compared
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
-from workflow.page.dialect import uses
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.feed import NEVER, dated
@@ -35,6 +34,7 @@ from workflow.page.routes import IMPORTED, LANGUAGES, SERVED, Routes, relative
 from workflow.page.speaking import absent, lacking
 from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
+from workflow.page.tree import uses
 from workflow.page.unlink import declared, ids, unlink
 from workflow.page.view import AuditRow, AuditView, MovedView, NumbersView, PageView, ParallelView, ReportView, SectionView, as_script
 from workflow.page.words import TEMPLATES, Words

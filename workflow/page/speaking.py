@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from workflow.page.dialect import Block, Call, Claim, Node, uses
 from workflow.page.lookup import Lookup
+from workflow.page.tree import Block, Call, Claim, Node, uses
 
 OF_FACTS = {"n", "between", "word", "ordinal", "plural", "label"}
 """Splice functions that ask for facts."""

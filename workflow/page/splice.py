@@ -10,13 +10,13 @@ from html import escape
 from workflow.derive.fact import Fact
 from workflow.derive.values import UnknownKey
 from workflow.page import dom
-from workflow.page.dialect import Block, Call, Claim, Node, Text
 from workflow.page.errors import PageError, Problem
 from workflow.page.format import FormatError, Formatter, for_programs
 from workflow.page.literals import Literals
 from workflow.page.lookup import Lookup
 from workflow.page.placeholders import Splice, Vault
 from workflow.page.speaking import speaks
+from workflow.page.tree import Block, Call, Claim, Node, Text
 
 CELLS = re.compile(r"(?<!\\)\|")
 """What parts the cells of a table row."""

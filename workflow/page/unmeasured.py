@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from workflow.page.content import Section
-from workflow.page.dialect import Block, Node, Text
 from workflow.page.errors import Problem
+from workflow.page.tree import Block, Node, Text
 from workflow.page.words import Words
 
 
