@@ -111,4 +111,22 @@ def by_stage(points: list[dict], boot_s: float) -> dict[str, dict]:
 def ledger(points: list[dict], total_s: float, configurations: int) -> dict:
     """The search section of its manifest, as far as facts read it; the grid at the mean cost of a cell with its boot."""
     grid_s = configurations * total_s / len(points)
-    return {"ledger": {"thrown_away_s": 0.02 * total_s, "grid_configurations": configurations, "grid_loads": 1, "grid_means_s": grid_s}}
+    alarm = {"pairs": 16, "comparisons": 4000, "independent": 4, "alarms": 80, "rate": 0.02, "lo": 0.01, "hi": 0.04, "interval": "bootstrap over pairs"}
+    spent = {"thrown_away_s": 0.02 * total_s, "rejected_s": 0.03 * total_s}
+    return {
+        "false_alarm": alarm,
+        "planned_detectable": {"window": 1.05, "confirm": 1.04},
+        "achieved_detectable": {"window": 1.06, "confirm": 1.03},
+        "knobs": [bound(label, regime) for label in SETTINGS for regime in ("matched", "binding")],
+        "ledger": spent | {"grid_configurations": configurations, "grid_loads": 1, "grid_s": grid_s},
+    }
+
+
+SETTINGS = ("chunked_prefill_size=64", "mamba_ssm_dtype=bfloat16", "cuda_graph_max_bs=2", "schedule_conservativeness=0.6", "radix_cache=True")
+
+
+def bound(label: str, regime: str) -> dict:
+    """What a search says of one setting: here that it could bind, and slowed the engine."""
+    found = {"label": label + ("@bind" if regime == "binding" else ""), "knob": label.partition("=")[0], "regime": regime, "n": 3}
+    found |= {"ratio": 0.8, "smallest": 0.79, "largest": 0.81, "lo": 0.78, "hi": 0.82, "minimum_detectable": 1.05, "p": 0.001, "verdict": "worse"}
+    return found | {"could_bind": True, "why": "every step reads and writes the state"}

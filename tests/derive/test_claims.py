@@ -13,6 +13,7 @@ from tests.derive.edit import remove, rewrite, scale
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import VERDICTS
+from workflow.derive.facts.binding import KNOBS
 
 PLAN = Plan(repeats=2, prompts=6, osl=24, isls=(64, 4096), concurrencies=(1, 4, 16))
 CALM = Physics(boot_noise=0.0005, step_noise=0.002)
@@ -37,6 +38,7 @@ def cook(folder):
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
     every_wave("oom", {"status": "ok", "failed": "0"})(folder)
+    search_section(folder, (0.2, 0.1, 0.3), could_bind=False, verdict="inert by construction")
 
 
 def accept(folder, osl, count):
@@ -73,6 +75,7 @@ def crashed(folder):
     every_wave("oom", {"status": "crash"})(folder)
     scale(folder, "sweep_concurrency.csv", "state_usage_max", 0.4)
     rewrite(folder, "sweep_isl.csv", lambda rows: [row | {"load_average": ""} for row in rows])
+    search_section(folder, (0.04, 0.01, 0.08), could_bind=None, verdict="not resolved", p=0.5)
 
 
 def anchors_alone(folder):
@@ -168,6 +171,15 @@ def gate_section(folder, change):
     path = folder / "gate.manifest.json"
     data = json.loads(path.read_text("utf8"))
     change(data["gate"])
+    path.write_text(json.dumps(data), "utf8")
+
+
+def search_section(folder, alarm, **knob):
+    """What the search said: how often it cried wolf, and the same of each of its knobs."""
+    path = folder / "search.manifest.json"
+    data = json.loads(path.read_text("utf8"))
+    data["search"]["false_alarm"] |= dict(zip(("rate", "lo", "hi"), alarm, strict=True))
+    data["search"]["knobs"] = [one | knob for one in data["search"]["knobs"]]
     path.write_text(json.dumps(data), "utf8")
 
 
@@ -292,6 +304,7 @@ EXPECTED = {
     "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
     "knobs.best_pays": ("typical", "cooked", "rough"),
+    **{f"knobs.{knob}.{what}": ("typical", "cooked", "few_repeats") for knob in KNOBS for what in ("could_bind", "moves")},
     "lanes.best_absolute": ("typical", "dear_window", "rough"),
     **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
     "lanes.drafter_pays.lookup": ("cheap_window", "dear_window", "few_repeats"),
@@ -299,6 +312,7 @@ EXPECTED = {
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),
     "loss.step_dominates": ("context", "typical", "rough"),
+    "method.false_alarms": ("typical", "cooked", "few_repeats"),
     "method.instrument_agrees": ("typical", "cooked", "short_gate"),
     "modes.beats_memory": ("typical", "cheap_everywhere", "few_repeats"),
     "modes.cheaper_pays_less": ("typical", "cheap_everywhere", "few_repeats"),

@@ -16,7 +16,7 @@ from workflow.derive import schema
 from workflow.derive.evaluate import Derivation, Result
 from workflow.derive.fact import Cell
 from workflow.derive.load import Campaign, Table, family_files
-from workflow.derive.reader import SKIPPED_ROWS
+from workflow.derive.reader import SKIPPED_ROWS, at_path
 from workflow.derive.schema import types_of
 from workflow.derive.thresholds import read_thresholds
 
@@ -257,13 +257,12 @@ class Prover:
     def with_field(self, files: list[str], path: str) -> Campaign:
         """The campaign with one field changed in those of the manifests that have it: numbers grow, texts get a letter, truths turn."""
         manifests = dict(self.campaign.manifests)
-        *parents, last = path.split(".")
+        parents, _, last = path.rpartition(".")
         for file in files:
-            place = manifest = copy.deepcopy(manifests[file])
-            for part in parents:
-                place = place.get(part, {})
-            if place.get(last) is not None:
-                place[last] = other(place[last])
+            manifest = copy.deepcopy(manifests[file])
+            if (value := at_path(manifest, path)) is not None:
+                place = at_path(manifest, parents) if parents else manifest
+                place[int(last) if isinstance(place, list) else last] = other(value)
                 manifests[file] = manifest
         return replace(self.campaign, manifests=manifests)
 

@@ -125,11 +125,10 @@ class Read:
 
     def field(self, file: str, path: str):
         """One field of the manifest of one file, which need not be that of a points file; Missing when it is absent."""
-        manifest = value = self.campaign.manifests.get(file)
+        manifest = self.campaign.manifests.get(file)
         if manifest is None:
             raise Missing(f"{file} is not part of this campaign")
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, dict) else None
+        value = at_path(manifest, path)
         name = file.removesuffix(".csv") + ".manifest.json"
         if value is None:
             raise Missing(f"{name} has no {path}")
@@ -142,9 +141,7 @@ class Read:
         found = {}
         for name, manifest in self.campaign.commands.items():
             if family in ("", name):
-                value = manifest
-                for part in path.split("."):
-                    value = value.get(part) if isinstance(value, dict) else None
+                value = at_path(manifest, path)
                 if value is not None:
                     found[name] = value
                     self.record.cells[Cell(manifest_name(name), path, "")] = None
@@ -155,6 +152,13 @@ class Read:
         if any(value != next(iter(found.values())) for value in found.values()):
             raise Missing(f"the manifests disagree on {path}: {', '.join(f'{name} {value}' for name, value in found.items())}")
         return next(iter(found.values()))
+
+    def look(self, path: str, family: str):
+        """A list or a mapping in the manifest of a command, to find a place in; what is read there is read by `manifest`. Missing when absent."""
+        value = at_path(self.campaign.commands.get(family), path)
+        if value is None:
+            raise Missing(f"{manifest_name(family)} has no {path}")
+        return value
 
     def _rows(self, kind: str, family: str, where: dict) -> Rows:
         table = self.campaign.find(kind, family)
@@ -251,6 +255,17 @@ def row_conditions(kind: str, family: str, where: dict, table) -> dict:
         if "isl" in where:
             where["asked_isl"] = where.pop("isl")
     return where
+
+
+def at_path(manifest: dict | None, path: str):
+    """What stands in a manifest under names and places of lists, `search.knobs.0.why`; None when nothing does."""
+    value: object = manifest
+    for part in path.split("."):
+        if isinstance(value, list):
+            value = value[int(part)] if part.isdigit() and int(part) < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, dict) else None
+    return value
 
 
 def why_empty(table, conditions: dict, text: str) -> str:

@@ -31,6 +31,12 @@ def thrown_away(read):
     return Sample(read.manifest("search.ledger.thrown_away_s", "search"), "s") / Sample(read.manifest("cost.total_s", "search"), "s")
 
 
+@fact("shape.rejected", kind="percent", unit="percent")
+def rejected(read):
+    """boots and cells of arms that lost or ran out of memory / duration of the search"""
+    return Sample(read.manifest("search.ledger.rejected_s", "search"), "s") / Sample(read.manifest("cost.total_s", "search"), "s")
+
+
 @fact("shape.grid_{what}", kind="count", what=("configurations", "loads"))
 def grid(read, what):
     """size of the grid over every value that a stage tries"""

@@ -9,6 +9,9 @@ from workflow.figures.read import series, word
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import Layout
 
+SAID = ("at_load.binds", "at_load.why", "at_load.verdict", "bound.verdict")
+"""What the search says of a setting: at its own load, and the verdict in a regime in which the mechanism can bind."""
+
 
 def settings(values: Values) -> list[tuple[str, str]]:
     """(key of the setting's name, key of its ratio), the largest ratio first."""
@@ -22,7 +25,11 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 
 
 def table(values: Values) -> Table:
-    return Table(("setting", "ratio"), tuple((key(values, text), key(values, fact)) for text, fact in settings(values)))
+    rows = []
+    for text, fact in settings(values):
+        told = text.removesuffix(".label")
+        rows.append((key(values, text), key(values, fact), *(key(values, f"{told}.{what}") for what in SAID)))
+    return Table(("setting", "ratio", "binds", "why", "verdict", "bound"), tuple(rows))
 
 
 PLATE = Plate("knobs", "knobs.best_pays", draw, table, needs=("knobs.tried", "knobs.resolved", "search.concurrency", "search.plain_tpot_ms"))

@@ -1,0 +1,69 @@
+"""Whether a setting's mechanism had anything to do, and what the search concluded: as the search's manifest says it."""
+
+from __future__ import annotations
+
+from workflow.derive.facts.knobs import TRIES, setting
+from workflow.derive.paired import holm
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing
+
+KNOBS = ("chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "mamba_ssm_dtype")
+INERT = "inert by construction"
+BINDS = {True: "could bind", False: "could not bind", None: "cannot be told"}
+SUFFIX = {"at_load": "", "bound": "@bind"}
+"""Regime -> what the search appends to a setting's label there: the search's own load, and one in which the mechanism can bind."""
+
+
+def entry(read, label: str) -> str:
+    """Path in the manifest of what the search says of one setting in one regime."""
+    for place, one in enumerate(read.look("search.knobs", "search")):
+        if one["label"] == label:
+            return f"search.knobs.{place}"
+    raise Missing(f"the search says nothing of {label}")
+
+
+def binds(read, path: str) -> bool | None:
+    """Whether the mechanism could bind; None where the rows did not tell."""
+    return None if read.look(path, "search").get("could_bind") is None else read.manifest(f"{path}.could_bind", "search")
+
+
+def verdict_of(read, path: str) -> str:
+    """The search's verdict. A setting that had nothing to do has none, in a file of an older search either; one that costs all the same says so."""
+    told = read.manifest(f"{path}.verdict", "search")
+    return INERT if binds(read, path) is False and read.look(path, "search")["knob"] != "radix_cache" else told
+
+
+@fact("knobs.t{attempt}.{regime}.{what}", kind="label", attempt=TRIES, regime=tuple(SUFFIX), what=("binds", "verdict", "why"))
+def told(read, attempt, regime, what):
+    """whether the mechanism of this setting could bind in that regime, the search's verdict on it there, or why it could bind"""
+    path = entry(read, setting(read, attempt) + SUFFIX[regime])
+    if what == "why":
+        return read.manifest(f"{path}.why", "search")
+    return BINDS[binds(read, path)] if what == "binds" else verdict_of(read, path)
+
+
+def entries(read, knob: str) -> list[str]:
+    """Paths of everything that the search says of one knob."""
+    found = [f"search.knobs.{place}" for place, one in enumerate(read.look("search.knobs", "search")) if one["knob"] == knob]
+    if not found:
+        raise Missing(f"the search did not try {knob}")
+    return found
+
+
+@fact("knobs.{knob}.{count}", kind="count", knob=KNOBS, count=("regimes", "binding", "untold"))
+def regimes(read, knob, count):
+    """settings and loads under which this knob was tried, those in which its mechanism could bind, or those of which the rows do not tell"""
+    known = [binds(read, path) for path in entries(read, knob)]
+    return {"regimes": len(known), "binding": sum(one is True for one in known), "untold": sum(one is None for one in known)}[count]
+
+
+@fact("knobs.{knob}.p", kind="probability", knob=KNOBS)
+def p_value(read, knob):
+    """smallest p of this knob's settings where its mechanism could bind, adjusted (Holm) for how many they are"""
+    paths = [path for path in entries(read, knob) if binds(read, path) is not False]
+    if not paths:
+        raise Missing(f"{knob} could bind in no regime that was tried")
+    known = [read.manifest(f"{path}.p", "search") for path in paths if read.look(path, "search").get("p") is not None]
+    if not known:
+        raise Missing(f"nothing says how far the ratios of {knob} may be off")
+    return min(holm([max(0.0, p) for p in known]))  # older files integrate to a hair below zero
