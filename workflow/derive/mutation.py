@@ -316,10 +316,11 @@ class Prover:
 
         Of a column of lists, one mutation for each of the `slots`; without any, a drawn one.
         """
-        if column not in table.columns:  # asked for and not there
+        properties = schema.schema(table.kind)["properties"]
+        if column not in table.columns or column not in properties:  # asked for and not there, or joined from the points
             return
         place = {line: row for row, line in enumerate(table.lines)}
-        rule = schema.schema(table.kind)["properties"][column]
+        rule = properties[column]
         old = tuple(table.columns[column][place[line]] for line in lines)
         for slot in slots or (self.random.randrange(64),):
             texts = tuple(changed(text, rule, factor, slot) for text in old)
