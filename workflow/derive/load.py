@@ -22,6 +22,8 @@ FIRST = ("window", "isl", "concurrency", "search")
 """Families in the order in which the report speaks of them; others follow by name."""
 JOINED = ("stage", "label", "lane", "mode", "block_size", "boot", "repeat", "max_concurrency", "in_boot_pass", "temperature", "num_prompts")
 """Columns that request and step rows take from the point of their run_id."""
+ORIGIN = "origin"
+"""In the cache of request and step rows: their points, the points' column behind each one that was joined, and the point of each row."""
 
 Picker = Callable[[tuple[str, ...]], tuple[str, ...]]
 """A column to its cells at some places."""
@@ -60,9 +62,13 @@ class Table:
         """Rows whose cell is one of `value` (a scalar or a tuple); None asks for empty cells."""
         key = (column, value)
         if key not in self._cache:
-            wanted = {"" if v is None else str(v) for v in (value if isinstance(value, tuple) else (value,))}
-            cells = self.columns.get(column, ("",) * len(self))
-            self._cache[key] = np.fromiter(map(wanted.__contains__, cells), bool, len(self))
+            points, names, place = self._cache.get(ORIGIN, (None, {}, None))
+            if column in names:  # a few hundred points tell of tens of thousands of rows
+                self._cache[key] = points.mask(names[column], value)[place]
+            else:
+                wanted = {"" if v is None else str(v) for v in (value if isinstance(value, tuple) else (value,))}
+                cells = self.columns.get(column, ("",) * len(self))
+                self._cache[key] = np.fromiter(map(wanted.__contains__, cells), bool, len(self))
         return self._cache[key]
 
     def select(self, where: dict) -> np.ndarray:
@@ -194,17 +200,18 @@ def join(tables: dict[str, Table], folder: Path = Path()) -> dict[str, Table]:
                 raise SchemaError(f"{folder / rows.file}: its points are missing; expected {file_name('points', family)} beside it")
             place = {run_id: i for i, run_id in enumerate(points.columns["run_id"])}
             try:
-                pick = picker([place[run_id] for run_id in rows.columns["run_id"]])
+                index = [place[run_id] for run_id in rows.columns["run_id"]]
             except KeyError as error:
                 line = rows.lines[rows.columns["run_id"].index(error.args[0])]
                 raise SchemaError(
                     f"{folder / rows.file}: line {line}, column run_id: {error.args[0]!r} is no point of {points.file}"
                 ) from None
-            more = {column: spread(points, column, pick) for column in JOINED}
-            more |= {"asked_isl": spread(points, "isl", pick), "asked_osl": spread(points, "osl", pick), "point_status": spread(points, "status", pick)}
+            pick = picker(index)
+            names = dict(zip(JOINED, JOINED)) | {"asked_isl": "isl", "asked_osl": "osl", "point_status": "status"}
             if "content" not in rows.columns:
-                more["content"] = spread(points, "content", pick)
-            joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={})
+                names["content"] = "content"
+            more = {name: spread(points, column, pick) for name, column in names.items()}
+            joined[rows.file] = replace(rows, columns=rows.columns | more, _cache={ORIGIN: (points, names, np.array(index, int))})
     return joined
 
 
