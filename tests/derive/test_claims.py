@@ -305,7 +305,7 @@ EXPECTED = {
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
     "knobs.best_pays": ("typical", "cooked", "rough"),
     **{f"knobs.{knob}.{what}": ("typical", "cooked", "few_repeats") for knob in KNOBS for what in ("could_bind", "moves")},
-    "lanes.best_absolute": ("typical", "dear_window", "rough"),
+    "lanes.best_absolute": ("cheap_everywhere", "typical", "few_repeats"),
     **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
     "lanes.drafter_pays.lookup": ("cheap_window", "dear_window", "few_repeats"),
     "lanes.crossover_exists": ("batch", "dear_window", "rough"),

@@ -72,6 +72,8 @@ FACTS = [
     Fact("prologue.best.content", "arith", "", "label"),
     Fact("prologue.best.distinct_4gram_share", 0.9, "", "probability"),
     Fact("prologue.best.plain_tpot_ms", 12.5, "ms/token", "duration"),
+    Fact("lanes.best_at_one.plain_mode", None, "", "label", reason="one mode only"),
+    Fact("lanes.best_at_one.plain_tpot_ms", None, "ms/token", "duration", reason="one mode only"),
     Fact("prologue.win.plain_tpot_ms", 12.5, "ms/token", "duration"),
     Fact("prologue.win.distinct_4gram_share", 0.9, "", "probability"),
     Fact("prologue.loss.plain_tpot_ms", 12.5, "ms/token", "duration"),
@@ -83,6 +85,7 @@ CLAIMS = [
     Claim("prologue.fraction_closes", "holds", "product", evidence=("prologue.best.throughput",)),
     Claim("prologue.largest_win", "unresolved", "superlative"),
     Claim("prologue.largest_loss", "missing", "superlative"),
+    Claim("lanes.best_absolute", "missing", "superlative"),
 ]
 MANIFEST = {
     "sha256": "9f2c" * 16, "command": "python -m engine.sweep --sweep window", "commit": "0123456789abcdef0123", "dirty": True, "machine": {"cpu": "Test CPU 9000", "os": "Debian 13"},

@@ -86,8 +86,10 @@ def test_links_into_absent_sections_keep_their_text(made):
 def test_failures_are_shown_as_failures(made):
     result = made("only-failed")
     values = json.loads(result.files["values.json"])
-    failed = values["facts"]["run.failed"]
-    assert failed["value"] and failed["value"] > 0
+    told = {name: values["facts"][f"run.{name}"]["value"] for name in ("requests", "failed", "cells", "cells_again", "cells_oom", "cells_broken")}
+    assert 0 <= told["failed"] <= told["requests"], "a cell is no request"
+    ended = [told[name] for name in ("cells_again", "cells_oom", "cells_broken")]
+    assert all(ended) and sum(ended) < told["cells"], "the others were skipped"
     of_speed = [claim for key, claim in values["claims"].items() if key.startswith(("window.", "lanes.", "run.", "prologue.", "accept.", "division."))
                 and key != "run.outputs_equal"]  # fmt: skip
     assert of_speed and all(claim["verdict"] == "missing" for claim in of_speed)

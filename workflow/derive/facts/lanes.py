@@ -2,9 +2,11 @@
 
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import beyond_noise
-from workflow.derive.facts.window import block_of, lane_of
+from workflow.derive.facts.modes import ARMS as MODE_ARMS
+from workflow.derive.facts.window import OTHER_LANES, block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
+from workflow.derive.shown import MODES
 
 COLUMNS = {"tpot_ms": "mean_tpot_ms", "ttft_ms": "mean_ttft_ms", "achieved": "concurrency"}
 AT_A_LEVEL = ("output_throughput", *COLUMNS)
@@ -107,29 +109,89 @@ def ratio_at(read, level):
     return read[f"{place(level)(read)}.ratio"]
 
 
-def every_arm() -> list[str]:
-    return ["window.all.plain.tokens_per_s", *(f"window.all.{arm}.tokens_per_s" for arm in DECLARED["arm"])]
+MODE_RATES = [f"modes.{mode}.{arm}.tokens_per_s" for mode in MODES for arm in ("plain", *MODE_ARMS)]
+
+
+def every_arm(read) -> list[str]:
+    """Keys of the rate of every arm at one request at a time, on one text.
+
+    Where modes were compared: each lane that ran in any of them, on the text of that comparison. Else the block-size sweep, all contents.
+    """
+    if not any(map(read.has, MODE_RATES)):
+        return [f"window.all.{arm}.tokens_per_s" for arm in ("plain", *DECLARED["arm"])]
+    text = read.label("modes.content")
+    return MODE_RATES + [f"window.{text}.{arm}.tokens_per_s" for arm in OTHER_LANES if text in DECLARED["one_content"]]
+
+
+def arm_of(key: str) -> str:
+    return key.split(".")[2]
+
+
+def best_key(read) -> str:
+    return read.largest(every_arm(read))
 
 
 @fact("lanes.best_at_one.lane", kind="label")
 def best_at_one(read):
-    """arm with the largest tokens/s at one request at a time, all contents: its lane"""
-    return lane_of(read.largest(every_arm()).split(".")[2])
+    """lane of the arm with the largest tokens/s at one request at a time, over every mode that was compared"""
+    return lane_of(arm_of(best_key(read)))
+
+
+@fact("lanes.best_at_one.mode", kind="label")
+def best_at_one_mode(read):
+    """execution mode of that arm"""
+    family, mode, arm, _ = best_key(read).split(".")
+    return mode if family == "modes" else read.points("window", arm=arm).texts("mode")[0]
+
+
+@fact("lanes.best_at_one.content", kind="label")
+def best_at_one_content(read):
+    """content that all these arms wrote; mixed where there are several"""
+    best_key(read)
+    return read.label("modes.content") if any(map(read.has, MODE_RATES)) else "mixed"
 
 
 @fact("lanes.best_at_one.gamma", kind="count")
 def best_at_one_gamma(read):
     """block size of the fastest arm at one request at a time"""
-    key = read.largest(every_arm())
-    if key.split(".")[2] == "plain":
+    arm = arm_of(best_key(read))
+    if arm == "plain":
         raise Missing("the fastest arm at one request at a time is plain decoding, which drafts nothing")
-    return block_of(read, key.split(".")[2])
+    return block_of(read, arm)
+
+
+@fact("lanes.best_at_one.flags", kind="label")
+def best_at_one_flags(read):
+    """flags of `engine.generate` that choose that arm"""
+    lane = read.label("lanes.best_at_one.lane")
+    size = f" --block-size {round(read['lanes.best_at_one.gamma'].value)}" if lane != "plain" else ""
+    return f"--mode {read.label('lanes.best_at_one.mode')} --lane {lane}{size}"
+
+
+@fact("lanes.best_at_one.plain_flags", kind="label")
+def best_plain_flags(read):
+    """flags of `engine.generate` for plain decoding in the mode where it is fastest"""
+    return f"--mode {read.label('lanes.best_at_one.plain_mode')} --lane plain"
 
 
 @fact("lanes.best_at_one.tokens_per_s", kind="rate", unit="token/s")
 def best_at_one_rate(read):
     """tokens/s of that arm, prefill left out"""
-    return read[read.largest(every_arm())]
+    return read[best_key(read)]
+
+
+@fact("lanes.best_at_one.plain_tpot_ms", kind="duration", unit="ms/token")
+def best_plain(read):
+    """time per token of plain decoding in the mode where it is fastest, on the same text"""
+    key = read.largest(key for key in every_arm(read) if arm_of(key) == "plain")
+    return read[key.removesuffix("tokens_per_s") + "tpot_ms"]
+
+
+@fact("lanes.best_at_one.plain_mode", kind="label")
+def best_plain_mode(read):
+    """execution mode in which plain decoding is fastest, on the same text"""
+    family, mode, arm, _ = read.largest(key for key in every_arm(read) if arm_of(key) == "plain").split(".")
+    return mode if family == "modes" else read.points("window", arm=arm).texts("mode")[0]
 
 
 @fact("lanes.c{concurrency}.{lane}.tokens_per_s", kind="rate", unit="token/s")

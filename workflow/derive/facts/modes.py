@@ -86,6 +86,12 @@ def tpot(read, mode, arm):
     return measures.time_per_token(requests(read, mode, arm))
 
 
+@fact("modes.{mode}.{arm}.tokens_per_s", kind="rate", unit="token/s", mode=MODES, arm=("plain", *ARMS))
+def tokens_per_s(read, mode, arm):
+    """one second / time per token of stage modes, prefill left out"""
+    return Sample(1.0) / read[f"modes.{mode}.{arm}.tpot_ms"]
+
+
 @fact("modes.{mode}.{arm}.{block}", kind="duration", unit="ms/step", mode=MODES, arm=("plain", *ARMS), block=("step_ms", "verify_ms"))
 def step_time(read, mode, arm, block):
     """mean over the decode steps of the cell, wall clock of the engine"""
@@ -177,9 +183,9 @@ for what, kind, unit in (
 
 @fact("modes.content", kind="label")
 def content(read):
-    """content of stage modes; mixed where there are several"""
+    """content of stage modes; mixed where it had every class, several where it had some"""
     found = set(read.points("window", stage=STAGE).texts("content"))
-    return found.pop() if len(found) == 1 else "mixed"
+    return found.pop() if len(found) == 1 else "mixed" if found >= set(DECLARED["one_content"]) else "several"
 
 
 @fact("modes.distinct_4gram_share", kind="probability")

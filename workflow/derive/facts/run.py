@@ -91,12 +91,18 @@ def requests(read):
 
 @fact("run.failed", kind="count")
 def failed(read):
-    """failed requests, plus points whose status is not ok; a point that ended before it counted its requests has none"""
-    total = 0
-    for family in measured(read):
-        points = all_points(read, family)
-        total += counted(points, "failed") + sum(status != "ok" for status in points.texts("status"))
-    return total
+    """failed requests over all points; a point that ended before it counted its requests has none"""
+    return sum(counted(all_points(read, family), "failed") for family in measured(read))
+
+
+# How a point can end other than well, as readers tell it apart: thrown away on the word of the probe and measured again, out of memory, broken.
+ENDED = {"again": ("rejected",), "oom": ("oom",), "broken": ("crash", "timeout")}
+
+
+@fact("run.cells_{how}", kind="count", how=tuple(ENDED))
+def cells_ended(read, how):
+    """points by how they ended: `rejected` was measured again, `oom` ran out of memory, `crash` and `timeout` are broken"""
+    return sum(status in ENDED[how] for family in measured(read) for status in all_points(read, family).texts("status"))
 
 
 @fact("run.load_average", kind="length")

@@ -57,9 +57,9 @@ def _panel(panel: Panel, values: Values, content: str, measured: list, predicted
         sheet.marks([panel.at((m.at, m.value)) for m in predicted], PREDICTED.marker, INK2, 11, filled=None)
     best = value(values, f"window.{content}.best_gamma")
     for mark in measured:
-        if mark.at == best and value(values, f"window.{content}.best_speedup") is not None:
+        if mark.at == best:
             sheet.ring(panel.at((mark.at, mark.value)), INK, 15)
-            sheet.text(panel.left, panel.top - 4, number(f"window.{content}.best_speedup"), "start", INK, sheet.layout.big, bold=True)
+            sheet.text(panel.left, panel.top - 4, number(f"division.{content}.g{mark.at}.measured"), "start", INK, sheet.layout.big, bold=True)
 
 
 def _legend(sheet: Sheet) -> None:
