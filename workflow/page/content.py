@@ -49,7 +49,7 @@ class Section:
         """Lines of the file above the source."""
         return self.front.count("\n")
 
-    @property
+    @cached_property
     def file(self) -> str:
         """Path for messages, relative to the repository."""
         return str(self.path.relative_to(self.root))

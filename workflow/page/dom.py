@@ -141,15 +141,12 @@ class Prose:
         pieces = (Piece(str(text), node := _holder(text), self.around(node)) for text in _TEXTS(root))
         self.pieces = [piece for piece in pieces if not piece.around.exempt]
 
-    def around(self, node: Element) -> Around:
+    def around(self, node: Element | None) -> Around:
         """What stands around an element, itself included."""
-        chain = []
-        while node is not None and node not in self._known:
-            chain.append(node)
-            node = node.getparent()
-        found = Around() if node is None else self._known[node]
-        for element in reversed(chain):
-            self._known[element] = found = found.inside(element)
+        if node is None:
+            return Around()
+        if (found := self._known.get(node)) is None:
+            found = self._known[node] = self.around(node.getparent()).inside(node)
         return found
 
     def told(self) -> Iterator[tuple[Element, Around]]:

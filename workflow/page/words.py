@@ -100,7 +100,7 @@ class Words:
     def _near(self, text: str, language: str) -> list[str]:
         """Classes of which some word begins in a text: a text with none needs no pattern, and most texts have none."""
         folded = text.casefold()
-        return [name for name, stems in self._stems[language].items() if any(stem in folded for stem in stems)]
+        return [name for name, stems in self._stems[language].items() if any(map(folded.__contains__, stems))]
 
     @cached_property
     def _stems(self) -> dict[str, dict[str, list[str]]]:
