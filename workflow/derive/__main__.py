@@ -33,7 +33,6 @@ def derive(folder: Path, code: Path | None = None) -> Values:
     return values
 
 
-@no_collections()
 def write(values: Values, out: Path) -> None:
     """Write values.json and claims.json, both or neither, after checking them against their schemas."""
     documents = {"values": values.to_json(), "claims": {"schema": SCHEMA, "campaign": values.campaign, "claims": values.claims_json()}}
@@ -73,6 +72,7 @@ def summary(values: Values) -> str:
     return text
 
 
+@no_collections()
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.derive", description=__doc__.splitlines()[0])
     parser.add_argument("--campaign", type=Path, help="campaign folder: campaign.yaml, CSVs, manifests")

@@ -6,10 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from workflow.collector import no_collections
 from workflow.derive.values import Values
 from workflow.figures.build import build
 
 
+@no_collections()
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.figures", description="Draw the plates of one campaign from its values.json.")
     parser.add_argument("--values", type=Path, required=True, help="values.json of `python -m workflow.derive`")
