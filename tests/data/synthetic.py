@@ -25,7 +25,7 @@ import numpy as np
 from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
 from tests.data.synthetic_instrument import write_instrument
-from tests.data.synthetic_stages import by_stage, ledger, search_stages
+from tests.data.synthetic_stages import STEP, by_stage, ledger, search_stages
 from tests.data.synthetic_sweeps import MORE, more_sweeps
 from workflow.derive.shown import OPERATORS, TARGETS
 
@@ -606,7 +606,7 @@ class Campaign:
             "kind": kind,
             "campaign": self.name,
             "command": f"python -m tests.data.synthetic # {family}",
-            "config": dataclasses.asdict(self.plan),
+            "config": dataclasses.asdict(self.plan) | {"memory": {"step": STEP}},
             "preset": "synthetic",
             "commit": "0" * 40,
             "dirty": False,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 DEVICE = 96 << 20
 SLACK = 0
 """Left over after a boot, beyond what the fraction leaves."""
-ANCHOR = 0.85
+ANCHOR, STEP = 0.85, 0.01
 
 
 def search_stages(campaign: Campaign, load: dict) -> None:

@@ -1,6 +1,5 @@
 """The memory ceiling."""
 
-from workflow.derive.claims.kinds import counted
 from workflow.derive.registry import DECLARED, claim
 
 
@@ -33,9 +32,9 @@ def floor_overshoots(read):
 
 @claim("memory.peak_predicts", kind="count", measure="tries")
 def peak_predicts(read):
-    """Each fraction tried beyond the anchor ended as the floor less the activation peak foretold."""
+    """The floor less the activation peak lies within one grid step of where each fraction tried beyond the anchors put the ceiling."""
     cite(read)
-    read.cite("memory.floor_less_peak.agreed", "memory.floor_less_peak.let_down")
+    read.cite(*(f"memory.floor_less_peak.{name}" for name in ("agreed", "let_down", "steps_off")), "memory.step")
     if read.exact("memory.floor_less_peak.tested").value == 0:
         read.unresolved("no wave at an anchor ran to its end with another fraction tried beyond it")
-    return counted(read["memory.floor_less_peak.agreed"] - read["memory.floor_less_peak.tested"], 0)
+    return 1.5 - read["memory.floor_less_peak.steps_off"].value

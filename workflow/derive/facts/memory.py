@@ -7,6 +7,7 @@ anchor's own wave showed. Both are then held against fractions that had no part 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from workflow.derive.registry import DECLARED, fact
@@ -61,6 +62,12 @@ def attempt_at(read, lane: str, attempt: int) -> Attempt:
 
 def share(value: float) -> Sample:
     return Sample(100.0 * value, "percent")
+
+
+@fact("memory.step", kind="points", unit="percent")
+def step(read):
+    """grid of the fractions that the search tried"""
+    return share(read.manifest("config.memory.step", "search"))
 
 
 @fact("memory.{lane}.t{attempt}.fraction", kind="percent", unit="percent", attempt=ATTEMPTS)
@@ -188,3 +195,17 @@ def agreed(read, rule):
 def let_down(read, rule):
     """of them, tries that were foretold to survive and ran out of memory"""
     return sum(said and not did for said, did in foretold(read, rule))
+
+
+@fact("memory.floor_less_peak.steps_off", kind="count")
+def steps_off(read):
+    """most grid steps by which the prediction, rounded down to the grid, lies beside a try beyond the anchors: below what survived, or up to what did not"""
+    grid, off = read["memory.step"].value, [0]
+    for lane, found in lanes(read).items():
+        if read.has(key := f"memory.{lane}.floor_less_peak"):
+            limit = math.floor(read[key].value / grid + 1e-9)
+            for one in found:
+                place = round(100 * one.fraction / grid)
+                if not one.anchor and one.outcome != OTHERWISE:
+                    off.append(place - limit if one.outcome == SURVIVED else limit - place + 1)
+    return max(off)
