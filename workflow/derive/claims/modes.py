@@ -1,7 +1,5 @@
 """Whether guesses pay on a cheaper step."""
 
-import math
-
 from workflow.derive.claims.kinds import above, below
 from workflow.derive.facts.modes import ARMS, BASE, MODES
 from workflow.derive.registry import claim
@@ -12,13 +10,14 @@ def cite(read) -> None:
         "modes.cheapest",
         "modes.content",
         "modes.count",
-        "modes.spread",
         "modes.widest",
+        "modes.in_sweep.widest_ratio",
+        "modes.in_sweep.mode",
         "modes.distinct_4gram_share",
         *(
             f"{place}.{what}"
             for place in (f"modes.{BASE}", "modes.in_cheapest")
-            for what in ("plain.tpot_ms", "at_best.speedup", "at_best.accept_length", "best_gamma", "decode_ms", "over_bound", "widest_ratio")
+            for what in ("plain.tpot_ms", "at_best.speedup", "at_best.accept_length", "best_gamma", "plain.verify_ms", "over_bound", "widest_ratio")
         ),
     )
 
@@ -59,16 +58,11 @@ def window_weighs_more(read):
     """In plain steps of the same mode, the widest window costs more in the mode with the cheapest plain token than in eager mode."""
     cite(read)
     found = another(read)
-    return above(read[f"modes.{found}.widest_ratio"], read[f"modes.{BASE}.widest_ratio"]), spread(read)
+    return above(read[f"modes.{found}.widest_ratio"], read[f"modes.{BASE}.widest_ratio"])
 
 
 @claim("modes.beats_memory", kind="direction")
 def beats_memory(read):
-    """In the mode with the cheapest plain token one position takes less time than reading all weights from memory once."""
+    """In the mode with the cheapest plain token the forward of a plain step takes less time than reading all weights from memory once."""
     cite(read)
-    return below(read[f"modes.{another(read)}.over_bound"]), spread(read)
-
-
-def spread(read) -> float:
-    """Least times of a few visits: a claim on them stands back by as much as a median lies above its least."""
-    return math.log1p(read.exact("modes.spread").to("").value)
+    return below(read[f"modes.{another(read)}.over_bound"])

@@ -8,68 +8,9 @@ from workflow.derive.shown import MODES
 
 BASE = "eager"
 STAGE = "modes"
-WIDTHS = tuple(width for width in DECLARED["width"] if width > 1)
 GAMMAS = DECLARED["gamma"]
 MEASURED = ("tpot_ms", "step_ms", "verify_ms", "emitted_per_round", "accept_length", "speedup")
 ARMS = tuple(f"g{gamma}" for gamma in GAMMAS)
-
-
-def passes(read, mode: str, width: int) -> Rows:
-    """The target alone over `width` positions of one request, in the model the other sections use."""
-    shared = {"fused_verify": "shared"} if mode == "fused" else {}
-    return read.costs(model="trained", quantity="verify", lane=None, batch=1, mode=mode, width=width, **shared)
-
-
-def least(rows: Rows, column: str) -> Sample:
-    return Sample(rows.read(column).min(), rows.unit(column))
-
-
-@fact("modes.{mode}.decode_ms", kind="duration", unit="ms/step", mode=MODES)
-def decode_ms(read, mode):
-    """T_decode: least time of the target over one position, one process, all modes in turn"""
-    return least(passes(read, mode, 1), "min_ms")
-
-
-@fact("modes.{mode}.verify_ratio.w{width}", kind="ratio", mode=MODES, width=WIDTHS)
-def verify_ratio(read, mode, width):
-    """T_verify(W) / T_decode, least times, one process"""
-    return least(passes(read, mode, width), "min_ms") / read[f"modes.{mode}.decode_ms"]
-
-
-@fact("modes.{mode}.widest_ratio", kind="ratio", mode=MODES)
-def widest_ratio(read, mode):
-    """T_verify / T_decode at the widest window that was timed in this mode and in eager mode"""
-    width = round(read["modes.widest"].value)
-    return read[f"modes.{mode}.verify_ratio.w{width}"]
-
-
-@fact("modes.widest", kind="count")
-def widest(read):
-    """positions of the widest window that was timed in every mode of the verify-cost sweep"""
-    timed = [mode for mode in MODES if read.has(f"modes.{mode}.decode_ms")] or [BASE]
-    common = [w for w in WIDTHS if len(read.present(f"modes.{mode}.verify_ratio.w{w}" for mode in timed)) == len(timed)]
-    if not common:
-        raise Missing("no window was timed in every mode")
-    return common[-1]
-
-
-@fact("modes.{mode}.bound_ms", kind="duration", unit="ms/step", mode=MODES)
-def bound_ms(read, mode):
-    """bytes of weights that a step reads / read bandwidth of one thread in the same run"""
-    return least(passes(read, mode, 1), "bound_ms")
-
-
-@fact("modes.{mode}.over_bound", kind="ratio", mode=MODES)
-def over_bound(read, mode):
-    """T_decode / the time it takes to read its weights once"""
-    return read[f"modes.{mode}.decode_ms"] / read[f"modes.{mode}.bound_ms"]
-
-
-@fact("modes.spread", kind="percent", unit="percent")
-def spread(read):
-    """largest median / least - 1 over the timed passes of the verify-cost sweep"""
-    rows = read.costs(model="trained", quantity="verify", lane=None, batch=1)
-    return Sample((rows.read("median_ms") / rows.read("min_ms")).max() - 1)
 
 
 def points(read, mode: str, arm: str) -> Rows:
@@ -122,6 +63,51 @@ def run_ratio(read, mode, arm):
     return read[f"modes.{mode}.{arm}.verify_ms"] / read[f"modes.{mode}.plain.verify_ms"]
 
 
+@fact("modes.widest", kind="count")
+def widest(read):
+    """positions of the widest window that whole runs verified in each of the modes that decoded plainly"""
+    shown = [mode for mode in MODES if read.has(f"modes.{mode}.plain.verify_ms")] or [BASE]
+    common = [gamma + 1 for gamma in GAMMAS if all(read.has(f"modes.{mode}.g{gamma}.verify_ratio") for mode in shown)]
+    if not common:
+        raise Missing("no window was verified in every mode")
+    return common[-1]
+
+
+@fact("modes.{mode}.widest_ratio", kind="ratio", mode=MODES)
+def widest_ratio(read, mode):
+    """T_verify / T_decode at the widest window that whole runs verified in every mode"""
+    return read[f"modes.{mode}.g{round(read['modes.widest'].value) - 1}.verify_ratio"]
+
+
+@fact("modes.in_sweep.widest_ratio", kind="ratio")
+def ratio_in_sweep(read):
+    """T_verify / T_decode of the block-size sweep at that window, all contents: other boots, other texts"""
+    return read[f"window.verify_ratio.w{round(read['modes.widest'].value)}"]
+
+
+@fact("modes.in_sweep.mode", kind="label")
+def mode_in_sweep(read):
+    """execution mode of the block-size sweep"""
+    found = set(read.points("window", arm="plain").texts("mode"))
+    if len(found) > 1:
+        raise Missing(f"the block-size sweep ran in several modes: {', '.join(sorted(found))}")
+    return found.pop()
+
+
+@fact("modes.{mode}.bound_ms", kind="duration", unit="ms/step", mode=MODES)
+def bound_ms(read, mode):
+    """bytes of weights that a step reads / read bandwidth of one thread in the verify-cost sweep"""
+    shared = {"fused_verify": "shared"} if mode == "fused" else {}
+    rows = read.costs(model="trained", quantity="verify", lane=None, batch=1, mode=mode, width=1, **shared)
+    return Sample(rows.read("bound_ms").min(), rows.unit("bound_ms"))
+
+
+@fact("modes.{mode}.over_bound", kind="ratio", mode=MODES)
+def over_bound(read, mode):
+    """mean target forward of a plain step / the time it takes to read its weights once"""
+    return read[f"modes.{mode}.plain.verify_ms"] / read[f"modes.{mode}.bound_ms"]
+
+
 @fact("modes.{mode}.{arm}.break_even_ratio", kind="ratio", mode=MODES, arm=ARMS)
 def break_even_ratio(read, mode, arm):
     """(tokens a round * plain step - the round's step without its forward) / plain forward: the most T_verify / T_decode may be"""
@@ -169,7 +155,7 @@ for what, kind, unit in (
     ("at_best.speedup", "ratio", ""),
     ("at_best.accept_length", "length", "token/round"),
     ("best_gamma", "count", ""),
-    ("decode_ms", "duration", "ms/step"),
+    ("plain.verify_ms", "duration", "ms/step"),
     ("over_bound", "ratio", ""),
     ("widest_ratio", "ratio", ""),
 ):

@@ -58,18 +58,17 @@ def _limit(values: Values, mode: str) -> list[Mark]:
 
 
 def _cost(values: Values, mode: str) -> list[tuple[float, float]]:
-    """From the sweep over widths; from whole runs where the mode is not in it."""
-    swept = [(m.at, m.value) for m in series(values, f"modes.{mode}.verify_ratio.w#")]
-    return [ANCHOR, *(swept or [(m.at + 1, m.value) for m in series(values, f"modes.{mode}.g#.verify_ratio")])]
+    """From the whole runs that the limit comes from."""
+    return [ANCHOR, *((m.at + 1, m.value) for m in series(values, f"modes.{mode}.g#.verify_ratio"))]
 
 
-COLUMNS = ("plain.tpot_ms", "decode_ms", "over_bound", "best_gamma", "at_best.accept_length", "at_best.verify_ratio", "at_best.break_even_ratio", "at_best.speedup")
+COLUMNS = ("plain.tpot_ms", "plain.verify_ms", "over_bound", "best_gamma", "at_best.accept_length", "at_best.verify_ratio", "at_best.break_even_ratio", "at_best.speedup")
 
 
 def table(values: Values) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for mode in MODES:
-        if value(values, f"modes.{mode}.plain.tpot_ms") is not None or value(values, f"modes.{mode}.decode_ms") is not None:
+        if value(values, f"modes.{mode}.plain.tpot_ms") is not None:
             rows.append((name(mode), *(key(values, f"modes.{mode}.{what}") for what in COLUMNS)))
     return Table(("mode", "tpot", "decode", "over_bound", "gamma", "accept", "cost_run", "limit_run", "speedup"), tuple(rows))
 
