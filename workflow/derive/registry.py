@@ -31,6 +31,7 @@ DECLARED = {
     "level": (),
     "cap": (),
     "arrival": (),
+    "comparison": (),
     "audited": (),
     "observation": (),
     **dict.fromkeys(

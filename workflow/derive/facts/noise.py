@@ -45,14 +45,14 @@ def boots(read):
     return len({*rows.texts("boot_id_a"), *rows.texts("boot_id_b")})
 
 
-@fact("noise.aa.{slot}.ratio", kind="ratio", slot=(1, 2, 3, 4, 5, 6, 7, 8))
-def ratio(read, slot):
+@fact("noise.aa.{comparison}.ratio", kind="ratio")
+def ratio(read, comparison):
     """time per token of the second boot over that of the first, one A/A comparison"""
     rows = read.noise(metric="mean_tpot_ms")
-    order = sorted(rows.texts("comparison"), key=int)
-    if slot > len(order):
-        raise Missing(f"noise.csv has {len(order)} comparisons")
-    one = read.noise(metric="mean_tpot_ms", comparison=order[slot - 1])
+    order = sorted(set(rows.texts("comparison")), key=int)
+    if comparison > len(order):
+        raise Missing(f"{len(order)} comparisons of noise.csv have a time per token")
+    one = read.noise(metric="mean_tpot_ms", comparison=order[comparison - 1])
     return one.sum("value_b") / one.sum("value_a")
 
 
