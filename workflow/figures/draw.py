@@ -74,9 +74,9 @@ def _stops(sheet: Sheet, table: Table) -> str:
     found = []
     for stop in sheet.stops:
         named = [lit(stop.level), *([label(stop.name)] if stop.name else [])]
-        rows = [str(at) for at, row in enumerate(table.rows) if all(cell in row for cell in named)]
+        rows = stop.rows or [at for at, row in enumerate(table.rows) if all(cell in row for cell in named)]
         if rows:
-            found.append(f"{round(stop.x, 1):g}:{','.join(rows)}")
+            found.append(f"{round(stop.x, 1):g}:{','.join(map(str, rows))}")
     return " ".join(found)
 
 

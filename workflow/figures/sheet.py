@@ -35,6 +35,8 @@ class Stop:
     """The coordinate, as the table writes it."""
     name: str = ""
     """A label that the rows have too, where one level stands on two axes."""
+    rows: tuple[int, ...] = ()
+    """Those rows themselves, where the table has the coordinate as a measured count."""
 
 
 @dataclass(frozen=True)

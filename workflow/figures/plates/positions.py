@@ -6,7 +6,7 @@ from workflow.derive.values import Values
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.read import series, value
 from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
-from workflow.figures.sheet import Panel, Sheet, gutter, label
+from workflow.figures.sheet import Panel, Sheet, Stop, gutter, label
 from workflow.figures.spots import box, clear
 from workflow.figures.style import DEN, INK2, Cue, Layout
 
@@ -37,6 +37,7 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     panel = Panel(sheet, margin, head, layout.width - margin - right, height, log_over(levels, 1.15), up)
     sheet.text(0, layout.text + 1, label("forward"), color=DEN, bold=True)
     panel.frame(thin(levels, 5 if layout.narrow else 9), nice_ticks(up, 4))
+    sheet.stops = [Stop(panel.x(level), level, rows=tuple(row for row, (at, *_) in enumerate(points) if at == level)) for level in levels]
     panel.curves({str(level): ([(at, ms) for at, _, ms in line], Cue("osD^vP"[place % 6])) for place, (level, line) in enumerate(found.items())}, DEN, size=7)
     lines = [[panel.at((at, ms)) for at, _, ms in line] for line in found.values()]
     taken = [(panel.left, panel.bottom - 2, layout.width, sheet.height)] * 3  # sooner near another curve than on the axis
