@@ -25,8 +25,14 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     return strip(values, layout, rows, []) if rows else Missing(("run.*.speedup", "run.band.*.ratio"))
 
 
+def plain(text: str) -> str:
+    """Key of the plain time per token under a row's ratio: that of its text, or that of its load."""
+    kind, what = text.split("_")
+    return f"run.{what}.plain_tpot_ms" if kind == "content" else f"run.band.{what}.plain.tpot_ms"
+
+
 def table(values: Values) -> Table:
-    return Table(("traffic", "ratio"), tuple((name(text), key(values, fact)) for text, fact in effects(values)))
+    return Table(("traffic", "ratio", "plain_tpot"), tuple((name(text), key(values, fact), key(values, plain(text))) for text, fact in effects(values)))
 
 
 PLATE = Plate("advice", "run.band.one.verdict", draw, table, wide=True, needs=("noise.floor", "window.all.plain.tpot_ms"))

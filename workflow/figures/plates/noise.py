@@ -27,11 +27,17 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     return strip(values, layout, rows, same)
 
 
+def plain(fact: str) -> str:
+    """Key of the plain time per token under an effect: on its text, at its load, in the search."""
+    family, where = fact.split(".")[:2]
+    return "search.plain_tpot_ms" if family == "search" else f"{family}.{where}.plain.tpot_ms"
+
+
 def table(values: Values) -> Table:
-    rows = [(name("repeats"), key(values, mark.key)) for mark in series(values, "noise.aa.#.ratio")]
-    rows += [(name("floor"), key(values, "noise.floor"))]
-    rows += [(name(text), key(values, fact)) for text, fact in effects(values)]
-    return Table(("effect", "ratio"), tuple(rows))
+    rows = [(name("repeats"), key(values, mark.key), key(values, "-")) for mark in series(values, "noise.aa.#.ratio")]
+    rows += [(name("floor"), key(values, "noise.floor"), key(values, "-"))]
+    rows += [(name(text), key(values, fact), key(values, plain(fact))) for text, fact in effects(values)]
+    return Table(("effect", "ratio", "plain_tpot"), tuple(rows))
 
 
 PLATE = Plate("noise", "noise.small", draw, table, wide=True, needs=("noise.comparisons", "window.all.plain.tpot_ms"))
