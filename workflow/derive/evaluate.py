@@ -9,6 +9,7 @@ import numpy as np
 
 from workflow.derive import registry, units
 from workflow.derive.fact import Cell, Claim, Fact, weakest
+from workflow.derive.headline import TESTED
 from workflow.derive.load import Campaign
 from workflow.derive.reader import ClaimRead, Read, Unresolved, WrongRows
 from workflow.derive.rows import Missing, Record
@@ -169,6 +170,8 @@ class Derivation:
         """Evaluate one claim."""
         definition, arguments = self.claim_definitions[key]
         read = ClaimRead(self)
+        if key in TESTED:
+            read.cite("headline.family", "headline.resolved", f"headline.{key}.adjusted")
         common = {"kind": definition.kind, "statement": definition.formula, "measure": definition.unit, "says": definition.says}
 
         def told(verdict: str, reason: str = "", **more) -> Claim:
@@ -206,7 +209,15 @@ class Derivation:
             if drawn and any(r.record.boots for r in results):
                 noise = max(noise, reach(margin.value, drawn))
         verdict = "holds" if margin.value > noise else "fails" if margin.value < -noise else "unresolved"
-        return told(verdict, "" if verdict != "unresolved" else "the margin is inside the noise", margin=margin.value, noise=noise)
+        reason = "" if verdict != "unresolved" else "the margin is inside the noise"
+        if verdict != "unresolved" and key in TESTED and self._one_of_many(key):
+            verdict, reason = "unresolved", "alone it would leave the noise, but not among the headline claims together (Holm)"
+        return told(verdict, reason, margin=margin.value, noise=noise)
+
+    def _one_of_many(self, key: str) -> bool:
+        """Whether a headline claim's adjusted p is too large. A claim that rests on no pairs of boots has none."""
+        adjusted = self.result(f"headline.{key}.adjusted").sample
+        return adjusted is not None and adjusted.value >= 1 - self.level
 
     def _clock_noise(self, definition, arguments, read: ClaimRead, margin: float, clocked: list[Result]) -> float:
         """What the margin moves when each time it rests on is off by the A/A noise, independently."""

@@ -9,6 +9,7 @@ from workflow.derive.rows import Missing
 
 KNOBS = ("chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "mamba_ssm_dtype")
 INERT = "inert by construction"
+JUDGED = ("better", "worse", "not resolved")
 BINDS = {True: "could bind", False: "could not bind", None: "cannot be told"}
 SUFFIX = {"at_load": "", "bound": "@bind"}
 """Regime -> what the search appends to a setting's label there: the search's own load, and one in which the mechanism can bind."""
@@ -30,7 +31,8 @@ def binds(read, path: str) -> bool | None:
 def verdict_of(read, path: str) -> str:
     """The search's verdict. A setting that had nothing to do has none, in a file of an older search either; one that costs all the same says so."""
     told = read.manifest(f"{path}.verdict", "search")
-    return INERT if binds(read, path) is False and read.look(path, "search")["knob"] != "radix_cache" else told
+    older = told in JUDGED and read.look(path, "search")["knob"] != "radix_cache"
+    return INERT if older and binds(read, path) is False else told
 
 
 @fact("knobs.t{attempt}.{regime}.{what}", kind="label", attempt=TRIES, regime=tuple(SUFFIX), what=("binds", "verdict", "why"))
