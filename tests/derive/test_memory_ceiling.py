@@ -7,6 +7,9 @@ import pytest
 from tests.derive.edit import rewrite
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
+from workflow.figures.plates import memory_wall
+from workflow.figures.sheet import Area
+from workflow.figures.style import LAYOUTS
 
 STEP, SAID = 0.01, 90
 """Grid of the search, and the prediction in grid steps, rounded down, that the anchors below lead to."""
@@ -54,3 +57,15 @@ def test_a_prediction_may_be_off_by_one_step_of_the_grid(scratch, tries, off, ve
     assert derivation.result("memory.step").fact.value == 100 * STEP
     if off is not None:
         assert derivation.result("memory.floor_less_peak.steps_off").fact.value == off
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_pools_and_peak_are_stacked_from_zero_to_what_they_took(scratch, layout):
+    values = tried(scratch, (SAID, SURVIVED | {"available_mem_bytes": "100000", "activation_peak_bytes": "94000"}), (SAID + 1, RAN_OUT)).values()
+    assert [values.facts[f"memory.plain.{what}_share"].value for what in ("boot", "peak")] == pytest.approx([90.0, 9.4])
+    sheet = memory_wall.draw(values, layout)
+    for lane in memory_wall.LANES:
+        ground, boot, peak = [sorted(x for x, _ in item.what.points) for item in sheet.items if item.group == f"{lane}-stack" and isinstance(item.what, Area)]
+        budget = ground[-1] - ground[0]
+        assert boot[0] == ground[0] and boot[-1] == pytest.approx(peak[0])
+        assert [(bar[-1] - bar[0]) / budget for bar in (boot, peak)] == pytest.approx([0.9, 0.094])

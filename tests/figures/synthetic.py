@@ -352,6 +352,8 @@ def _memory(facts: Facts) -> None:
             facts.put(f"memory.{lane}.t{place}.free", round((100 - share) * 1e6), "bytes", "byte")
             facts.put(f"memory.{lane}.t{place}.outcome", ended, "label")
         facts.put(f"memory.{lane}.floor", 99.8, "percent", "percent")
+        facts.put(f"memory.{lane}.boot_share", limit, "percent", "percent")
+        facts.put(f"memory.{lane}.peak_share", 5.6, "percent", "percent")
         facts.put(f"memory.{lane}.floor_less_peak", limit + 0.6, "percent", "percent")
     facts.put("memory.device_bytes", 100_663_296, "bytes", "byte")
     for name, value in (("tried", 8), ("survived", 4), ("ran_out", 2), ("floor.let_down", 2)):

@@ -169,6 +169,27 @@ def smallest_ran_out(read, lane):
     return share(min(failed))
 
 
+def settled(read, lane: str) -> Attempt:
+    """The try with the largest share of the budget whose wave ran to its end."""
+    limit = read[f"memory.{lane}.largest_survived"].value
+    return next(one for one in attempts(read, lane) if one.outcome == SURVIVED and math.isclose(100 * one.fraction, limit))
+
+
+@fact("memory.{lane}.boot_share", kind="percent", unit="percent")
+def boot_share(read, lane):
+    """1 - memory left after the boot / budget, at the largest share whose wave ran to its end: weights and pools"""
+    return share(1 - settled(read, lane).free / read["memory.device_bytes"].value)
+
+
+@fact("memory.{lane}.peak_share", kind="percent", unit="percent")
+def peak_share(read, lane):
+    """largest transient use of that wave / budget"""
+    one = settled(read, lane)
+    if one.peak is None:
+        raise Missing(f"the wave at the largest share that served in lane {lane} did not say its peak")
+    return share(one.peak / read["memory.device_bytes"].value)
+
+
 def foretold(read, rule: str) -> list[tuple[bool, bool]]:
     """(foretold to survive, survived) of every try beyond the anchors, in the lanes that have the prediction."""
     pairs = []

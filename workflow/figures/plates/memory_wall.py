@@ -1,4 +1,5 @@
-"""The memory ceiling: shares of the budget that were tried, how their waves ended, and what the first boot foretold."""
+"""The memory ceiling: shares of the budget that were tried, how their waves ended, what the first boot
+foretold, and the stack of pools and peak where the search settled."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from workflow.figures.style import DEN, INK, INK2, RULE, Layout
 
 LANES = ("plain", "dspark")
 PREDICTIONS = ("floor", "floor_less_peak")
+BUDGET, BAR = 100.0, 13
+"""Percent, and the height of a bar in SVG units."""
 SERVED, RAN_OUT = "survived", "ran-out"
 
 
@@ -34,7 +37,9 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     known += [value(values, f"memory.{lane}.{what}") for lane, what in rows if what != "tried"]
     left, right = (2, 62) if layout.narrow else (212, 76)
     pitch = layout.text + 26 if layout.narrow else 31
-    sheet = Sheet(layout, 8 + pitch * len(rows) + layout.text * 2 + 22)
+    stacks = [lane for lane in lanes if None not in stack(values, lane)]
+    height = 8 + pitch * len(rows) + layout.text * 2 + 22
+    sheet = Sheet(layout, height + (pitch * len(stacks) + layout.text * 2 + 30 if stacks else 0))
     panel = Panel(sheet, left, 4, layout.width - left - right, pitch * len(rows) + 4, around(known, 0.07), Scale(0, 1))
     for place, (lane, what) in enumerate(rows):
         y = panel.top + pitch * (place + 1) - 12
@@ -47,7 +52,29 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
                 _prediction(panel, values, f"memory.{lane}.{what}", y)
     panel.frame(nice_ticks(panel.xscale, 4 if layout.narrow else 6))
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("axis"), "end", INK2)
+    if stacks:
+        edge = max(left, 6)  # a zero is centred on it
+        _stacks(Panel(sheet, edge, height + 4, panel.right - edge, pitch * len(stacks) + 4, Scale(0, BUDGET), Scale(0, 1)), values, stacks, pitch)
     return sheet
+
+
+def stack(values: Values, lane: str) -> tuple[float | None, float | None]:
+    """Percent of the budget that the boot took, and the peak on top of it, where the search settled."""
+    return value(values, f"memory.{lane}.boot_share"), value(values, f"memory.{lane}.peak_share")
+
+
+def _stacks(panel: Panel, values: Values, lanes: list[str], pitch: float) -> None:
+    """A bar a lane from zero: pools, then peak, on the pale ground of the budget."""
+    for place, lane in enumerate(lanes):
+        y = panel.top + pitch * (place + 1) - 12
+        boot, peak = stack(values, lane)
+        with panel.sheet.group(f"{lane}-stack"):
+            row_label(panel, y, f"{lane}_stack")
+            panel.bar(boot, y, BAR, INK2)
+            panel.sheet.rect(panel.x(boot), y - BAR / 2, panel.x(peak) - panel.left, BAR, DEN)
+            panel.sheet.text(panel.sheet.width, y + panel.sheet.layout.text * 0.35, number(f"memory.{lane}.peak_share"), "end", DEN)
+    panel.frame([0, 50, 100])
+    panel.sheet.text(panel.right, panel.bottom + panel.sheet.layout.text * 2 + 13, label("axis"), "end", INK2)
 
 
 def _tries(panel: Panel, values: Values, lane: str, y: float) -> None:
@@ -74,6 +101,8 @@ def table(values: Values) -> Table:
         for what in PREDICTIONS:
             if value(values, f"memory.{lane}.{what}") is not None:
                 rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}"), key(values, "-"), key(values, "-")))
+        for what in ("boot", "peak") if None not in stack(values, lane) else ():
+            rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}_share"), key(values, "-"), key(values, "-")))
     return Table(("what", "fraction", "free", "outcome"), tuple(rows))
 
 
