@@ -42,7 +42,7 @@ def test_a_second_run_does_nothing(built: Copy):
 @pytest.mark.parametrize(
     ("file", "more", "reruns"),
     [
-        ("templates/content/en/01-prologue.md", "\n", PAGE),
+        ("templates/content/en/02-prologue.md", "\n", PAGE),
         ("templates/report.html.j2", "\n", PAGE),
         ("templates/strings.yaml", "\n", PAGE),
         ("templates/assets/page.css", "\n", PAGE),
@@ -134,11 +134,11 @@ def test_a_deleted_page_file_is_built_again_alone(built: Copy):
 
 def test_a_page_that_fails_its_checks_leaves_the_published_one(built: Copy):
     published = {path: path.read_bytes() for path in (built.root / "site").rglob("*") if path.is_file()}
-    with edited(built.root / "templates/content/en/01-prologue.md", "\n{#typed}\nA typed 7.\n"):
+    with edited(built.root / "templates/content/en/02-prologue.md", "\n{#typed}\nA typed 7.\n"):
         for _ in range(2):  # what was refused once is not up to date afterwards
             run = built.snakemake("site")
             assert run.returncode != 0
-            assert "01-prologue.md" in run.stdout + run.stderr
+            assert "02-prologue.md" in run.stdout + run.stderr
     assert {path: path.read_bytes() for path in (built.root / "site").rglob("*") if path.is_file()} == published
 
 

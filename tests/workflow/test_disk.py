@@ -134,7 +134,7 @@ def test_snakemake_goes_on_when_there_is_room_again(tmp_path, trouble):
         copy = copy_repository(root)
         copy.build()
         rows, page = content(copy.campaign), (copy.root / "site/index.html").read_bytes()
-        text = copy.root / "templates/content/en/01-prologue.md"
+        text = copy.root / "templates/content/en/02-prologue.md"
         text.write_text(text.read_text("utf8").replace("title: ", "title: Sounded, ", 1), "utf8")
         with trouble(root):
             failed = copy.snakemake("site", "-R", "sweep_isl")

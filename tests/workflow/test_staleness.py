@@ -56,7 +56,7 @@ def test_a_derive_module(built: Copy):
 
 
 def test_prose(built: Copy):
-    replace(built.root / "templates/content/en/01-prologue.md", "title: ", "title: Sounded, ")
+    replace(built.root / "templates/content/en/02-prologue.md", "title: ", "title: Sounded, ")
     built.build()
     assert "Sounded, " in page(built)
 
