@@ -70,6 +70,8 @@ DRIFTS = [
     Drift("speedup in a plate's title without a plain time", PLATES, ", over {{ n(\\\"w.plain.tpot_ms\\\") }}", "", "speedup"),
     Drift("not measured, typed", EN, "The gain of", "Other widths were not measured. The gain of", "unmeasured"),
     Drift("not measured, typed in Chinese", ZH, "的收益等于", "的收益（别的宽度没有测）等于", "unmeasured"),
+    Drift("absence that denies a deed", EN, "This section reads a window sweep.", "This campaign did not sweep the window.", "unmeasured"),
+    Drift("absence that denies a deed, in Chinese", ZH, "本节读的是窗口扫描。", "这份测量没有扫描窗口。", "unmeasured"),
     # splices
     Drift("unknown key", EN, 'n("w.accept_factor")', 'n("w.accept_faktor")', "splice"),
     Drift("unknown key in a variant that does not speak", EN, 'slowest here: {{ n("w.speedup") }}', 'slowest here: {{ n("w.speedups") }}', "splice"),

@@ -75,6 +75,11 @@ class Words:
         read = {"en": english, "zh": chinese}[language]
         return [found[0] for found in read(told[language]).finditer(read(told["except"][language]).sub(" ", text))]
 
+    def denied_in(self, text: str, language: str) -> list[str]:
+        """Words that deny something."""
+        told = self.data.get("denied")
+        return [found[0] for found in {"en": english, "zh": chinese}[language](told[language]).finditer(text)] if told else []
+
     @cached_property
     def _ignored(self) -> dict[str, re.Pattern]:
         return {"en": english(self.data["ignore"]["en"]), "zh": chinese(self.data["ignore"]["zh"])}
