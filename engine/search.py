@@ -17,7 +17,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from engine.bench import detectable, plans, plans_search, search_parts
@@ -30,6 +30,7 @@ from engine.bench.ledger import ledger
 from engine.bench.multiplicity import false_alarms, holm
 from engine.bench.planner import Allotment, Part, allot, duration_s
 from engine.bench.progress import Progress
+from engine.bench.repeats import grown, repeats_of
 from engine.bench.stages import PARTS, Search
 from engine.bench.stopping import INTERRUPTED, Stopping
 from engine.bench.verdicts import TIME as METRIC
@@ -363,6 +364,7 @@ class Searching:
             "achieved_detectable": achieved,
             "detectable_metric": {name: detectable.compared(name) for name in sorted({*before, *achieved})},
             "probe_tolerance": self.session.tolerance,
+            "repeats": repeats_of(self.stage, self.kept),
             "not_measured": [*dropped, *self.skipped, *(name for name in PARTS if not getattr(self.stage, name)), *([] if self.candidate else ["confirm"])],
             **({"stopped": True} if self.stopping.asked else {}),
             **({"cut_short": self.cut_short} if self.cut_short else {}),
@@ -370,17 +372,27 @@ class Searching:
         }
 
 
-def allotted(stage: Search, budget_s: float | None) -> tuple[Allotment, list[Part]]:
+def allotted(stage: Search, budget_s: float | None) -> tuple[Search, Allotment, list[str]]:
+    """The search as the budget has it: stages given up where it is short, repeats added where it is long; and what to say of that."""
     parts = [Part(name, total_s(blocks), droppable=name in PARTS) for name, blocks in planned(stage).items()]
-    return allot(parts, DROP_ORDER, budget_s), parts
+    allotment = allot(parts, DROP_ORDER, budget_s)
+    if budget_s is None:
+        return stage, allotment, []
+
+    def seconds(larger: Search) -> float:
+        return sum(total_s(blocks) for name, blocks in planned(larger).items() if name in allotment.kept)
+
+    larger = grown(stage, allotment.kept, seconds, budget_s)
+    before, after = repeats_of(stage, allotment.kept), repeats_of(larger, allotment.kept)
+    lines = allotment.lines(budget_s, parts)
+    lines += [f"{name}: {after[name]} repeats instead of {before[name]}, which the budget allows" for name in before if after[name] > before[name]]
+    return larger, replace(allotment, seconds=seconds(larger)), lines
 
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
     campaign = load(args)
-    stage = campaign.stage("search")
     budget_s = duration_s(args.budget) if args.budget is not None else None
-    allotment, parts = allotted(stage, budget_s)
-    lines = allotment.lines(budget_s, parts) if budget_s is not None else []
+    stage, allotment, lines = allotted(campaign.stage("search"), budget_s)
     if args.dry_run:
         kept = [block for name, blocks in planned(stage).items() if name in allotment.kept for block in blocks]
         dry_run(PROGRAM, campaign, plans.framed(kept), args.json)
@@ -414,7 +426,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = flags(
         f"python -m {PROGRAM}", "Measure the noise, search the verify window at one matched load, confirm the winner. Times are wall-clock."
     )
-    parser.add_argument("--budget", metavar="TIME", help="time the search may take, 90s, 20m or 8h; stages are given up in a printed order until it fits (default: no limit)")
+    parser.add_argument("--budget", metavar="TIME", help="time the search may take, 90s, 20m or 8h; stages are given up in a printed order until it fits, and what is left over goes into repeats (default: no limit)")
     args = parser.parse_args(words)
     return guarded(lambda parsed: measure(parsed, [PROGRAM, *words]), args, PROGRAM)
 
