@@ -30,7 +30,7 @@ POINT = {
     "distinct_4gram_share": 0.9, "accept_scope": None,
 }  # fmt: skip
 PROBES = {"client_lag_ms": None, "probe_copy_before_ms": None, "probe_copy_after_ms": None}
-REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0}
+REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0, "accepted_histogram": None}
 
 
 class Rows(Evidence):
@@ -88,6 +88,10 @@ CASES = {
     "R26-one-token": Rows([{"total_output_tokens": 100.0}]),
     "R27-input-length": Rows([{"total_input_tokens": 5800.0}]),
     "R29-temperature": Rows([{"temperature": None}]),
+    "R29-unlike-temperature": Rows([{"temperature": 0.7}, {"line": 3, "lane": "plain", "label": "plain"}]),
+    "R20-rate-by-width": Rows([{}, {"line": 3, "block_size": 7.0, "drafted": 7000.0}]),
+    "R22-unequal-positions": Rows([{}], [{"accepted_histogram": "10;80;5;5"}, {"accepted_histogram": "0;100;0"}]),
+    "R42-rounded": Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"line": 3, "output_throughput": 0.75}]),
     "R30-mixed-rules": Rows([{"temperature": 1.0, "accept_rule": rule} for rule in ("chain", "coupled")]),
     "R31-dead-speculation": Rows([{"accepted": 0.0, "accept_length": 1.0}]),
     "R32-not-lossless": Rows(manifests={"sweep_x.csv": {"lossless": {"compared": 4, "equal": 3, "differing": ["a"]}}}),
@@ -217,6 +221,18 @@ def test_a_gain_over_plain_below_the_drift_of_its_sweep_is_found(plain, found):
     assert len(drift_over_gain([*arms, *sentinels])) == found
     assert drift_over_gain([*arms, *SENTINELS]) == [], "the sentinels of another command"
     assert drift_over_gain([arms[0] | {"boot": 1.0}, arms[1] | {"boot": 2.0}, *sentinels]) == [], "a plain cell of another boot block"
+
+
+def test_positions_of_one_probability_are_no_finding_and_few_rounds_are_not_looked_at():
+    (reef,) = [one for one in reefs.REEFS if one.name == "R22-unequal-positions"]
+    powers = {"accepted_histogram": "500;250;125;125"}  # each draft accepted with probability one half
+    assert list(reef.findings(Rows([{}], [powers]))) == []
+    assert list(reef.findings(Rows([{}], [{"accepted_histogram": "1;8;0;0"}]))) == []
+
+
+def test_a_throughput_with_all_its_digits_is_not_called_rounded():
+    (reef,) = [one for one in reefs.REEFS if one.name == "R42-rounded"]
+    assert list(reef.findings(Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"output_throughput": 201.25}]))) == []
 
 
 def test_names_are_documented_and_severities_known():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from workflow.derive.reefs.evidence import CELL, Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
@@ -183,6 +183,77 @@ def temperature(data: Evidence):
     bad = [row for row in data.points if row["temperature"] is None]
     for rows in by_file(bad):
         yield place(rows), f"{len(rows)} rows without temperature", len(rows)
+
+
+@reef("R29-unlike-temperature", BLOCKING)
+def unlike_temperature(data: Evidence):
+    """A speculative lane stands beside plain decoding at another temperature.
+
+    Compare lanes at one temperature; greedy and sampled decoding are different loads.
+    """
+    found: dict[tuple, dict[bool, set]] = defaultdict(lambda: {True: set(), False: set()})
+    rows: dict[tuple, list] = defaultdict(list)
+    for row in data.points:
+        if has(row, "temperature") and row["stage"] != "sentinel":
+            key = tuple(row[name] for name in ("file", "stage", "content", "dataset", "isl", "osl", "max_concurrency", "request_rate"))
+            found[key][row["lane"] == "plain"].add(row["temperature"])
+            rows[key].append(row)
+    for key, sides in found.items():
+        if sides[True] and sides[False] - sides[True] and sides[True].isdisjoint(sides[False]):
+            plain, drafting = (", ".join(f"{one:g}" for one in sorted(sides[side])) for side in (True, False))
+            yield place(rows[key]), f"plain decoding at temperature {plain}, speculation at {drafting}", len(rows[key])
+
+
+@reef("R20-rate-by-width", NOTE)
+def rate_by_width(data: Evidence):
+    """Rows of different block sizes stand side by side: the share of drafts accepted falls with the block size whatever the draft is worth.
+
+    Compare accept lengths, or the acceptance of each position given the one before.
+    """
+    for rows in by_file([row for row in data.speculative() if has(row, "block_size", "accepted", "drafted") and row["drafted"]]):
+        shares = {size: [row for row in rows if row["block_size"] == size] for size in sorted({row["block_size"] for row in rows})}
+        if len(shares) > 1:
+            narrow, wide = (sum(row["accepted"] for row in group) / sum(row["drafted"] for row in group) for group in (shares[min(shares)], shares[max(shares)]))
+            told = f"{100 * narrow:.0f} % of the drafts accepted at block size {min(shares):g}, {100 * wide:.0f} % at {max(shares):g}"
+            yield place(rows), told, len(rows)
+
+
+@reef("R22-unequal-positions", NOTE)
+def unequal_positions(data: Evidence):
+    """One probability a token does not describe the acceptance: positions of a block differ from its powers by more than five points.
+
+    Do not extrapolate to another block size by the formula of equal probabilities; read the acceptance of each position.
+    """
+    bad = []
+    for row in data.speculative():
+        reached = reached_of(data.requests_of(row))
+        if len(reached) > 1:
+            p = equal_probability(sum(reached), len(reached))
+            off = max(abs(share - p**at) for at, share in enumerate(reached, 1))
+            if off > 0.05:
+                bad.append((off, row))
+    for rows in by_file([row for _, row in bad]):
+        worst = max(off for off, row in bad if row["file"] == rows[0]["file"])
+        yield place(rows), f"up to {100 * worst:.0f} points between a position and the powers of one probability, {len(rows)} cells", len(rows)
+
+
+def reached_of(requests) -> list[float]:
+    """Share of the rounds that accept at least 1, 2, ... drafts; empty where no histogram of accepted counts was kept or few rounds are in it."""
+    total: list[int] = []
+    for request in requests:
+        counts = [int(part) for part in str(request["accepted_histogram"] or "").split(";") if part]
+        total = [sum(pair) for pair in zip_longest(total, counts, fillvalue=0)]
+    rounds = sum(total)
+    return [sum(total[at:]) / rounds for at in range(1, len(total))] if rounds >= 100 else []
+
+
+def equal_probability(accepted: float, width: int) -> float:
+    """The p whose powers p + p^2 + ... + p^width sum to the drafts accepted a round, by bisection."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if sum(middle**at for at in range(1, width + 1)) < accepted else (low, middle)
+    return low
 
 
 @reef("R30-mixed-rules", BLOCKING)

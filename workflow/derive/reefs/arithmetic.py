@@ -112,3 +112,14 @@ def two_rulers(data: Evidence):
         columns = ("step_ms", "between_ms", "decode_throughput")
         known = pairs(rows, lambda row: row["step_ms"] + row["between_ms"], lambda row: 1000 / row["decode_throughput"], *columns)
         yield place(rows), f"step {known[0].said:.3f} ms, 1/throughput {known[0].true:.3f} ms", len(rows), known
+
+
+@reef("R42-rounded", WARNING)
+def rounded(data: Evidence):
+    """Throughputs of a file have three significant digits at most: rounding may carry them over a threshold.
+
+    Compute them again from the tokens and the duration, or take the tool's own file in the place of its printout.
+    """
+    for rows in by_file([row for row in data.points if has(row, "output_throughput") and row["output_throughput"]]):
+        if len(rows) > 2 and all(f"{row['output_throughput']:.3g}" == f"{row['output_throughput']:.12g}" for row in rows):
+            yield place(rows), f"{len(rows)} throughputs of three digits at most", len(rows)
