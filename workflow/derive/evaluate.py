@@ -302,7 +302,8 @@ def named(campaign: Campaign) -> dict[str, list]:
     if (table := campaign.find("points", "rate")) is not None:
         found["arrival"] = sorted(int(text) for text in table.distinct("request_rate") if text.isdigit())
     if (table := campaign.find("noise", "")) is not None:
-        found["comparison"] = list(range(1, len(table.distinct("comparison")) + 1))
+        least = registry.DECLARED["comparison"]
+        found["comparison"] = [*least, *range(len(least) + 1, len(table.distinct("comparison")) + 1)]
     if (table := campaign.find("points", "search")) is not None and "effective_max_running_requests" in table.columns:
         rows = zip(table.columns["stage"], table.columns["effective_max_running_requests"])
         found["cap"] = sorted({int(text) for stage, text in rows if stage == "cap" and text})

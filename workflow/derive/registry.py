@@ -31,7 +31,7 @@ DECLARED = {
     "level": (),
     "cap": (),
     "arrival": (),
-    "comparison": (),
+    "comparison": (1, 2, 3, 4, 5, 6, 7, 8),
     "audited": (),
     "observation": (),
     **dict.fromkeys(
