@@ -74,6 +74,9 @@ def test_shares_of_a_campaign_sum_to_one(values):
     assert sum(milliseconds) == pytest.approx(values.fact("loss.to_ms").value - values.fact("loss.from_ms").value, rel=1e-9)
     assert values.fact("loss.shares_sum").value == pytest.approx(100, abs=1e-9)
 
+    part = values.fact("loss.largest.part").value.removeprefix("part of the loss: ")
+    assert values.fact("loss.largest.share").value == values.fact(f"loss.{part}_share").value == max(shares)
+
 
 def test_every_resample_closes_too(derivation):
     total = sum((derivation.result(f"loss.{part}_share").sample.values for part in ("prefill", "step", "accept", "rest")), 0)

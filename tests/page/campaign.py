@@ -58,6 +58,7 @@ FACTS = [
     Fact("prologue.best.accepted_per_step", 3.2, "tokens/step", "length"),
     Fact("prologue.best.step_ms", 16.0, "ms", "duration"),
     Fact("prologue.best.throughput", 200.0, "tokens/s", "rate"),
+    Fact("prologue.worst_residual", 2.5, "percent", "percent", "computed"),
     Fact("prologue.win.lane", "dspark", "", "label"),
     Fact("prologue.win.content", "arith", "", "label"),
     Fact("prologue.loss.lane", None, "", "label", reason="nothing lost"),

@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 from decimal import Decimal
 
+import html5lib
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -92,3 +93,10 @@ def test_an_equation_that_does_not_hold_is_refused():
     table = facts(a_x=1.5, b_x=2.0, c_x=3.1)
     with pytest.raises(ClosesError, match="does not hold"):
         widen(FORMAT, [Equation.parse("c.x = a.x * b.x")], table.__getitem__)
+
+
+@pytest.mark.parametrize(("throughput", "sign"), [(200.0, "="), (195.0, "≈")])
+def test_a_fraction_of_the_masthead_says_equal_only_where_its_digits_do(workspace, throughput, sign):
+    workspace.values(facts={"prologue.best.throughput": {"value": throughput}})
+    page = html5lib.parse(workspace.build().files["index.html"].decode(), treebuilder="lxml", namespaceHTMLElements=False)
+    assert page.xpath("string(//*[@data-run='best']//*[@class='equals'])") == sign

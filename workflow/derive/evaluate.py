@@ -18,6 +18,9 @@ from workflow.derive.stats import BOOTS_SHOWN, Resampling, Weights, interval, re
 from workflow.derive.thresholds import read_thresholds
 from workflow.derive.values import Values
 
+INTERVALS = "interval_level"
+"""The one threshold of no claim: how sure intervals are, in percent."""
+
 
 class Result:
     """A fact with what later facts need of it."""
@@ -43,8 +46,10 @@ class Derivation:
         self.level, self.min_requests = settings["level"], settings["min_requests"]
         self.resampling = Resampling(settings["resamples"] if resamples is None else resamples, settings["seed"])
         self.results: dict[str, Result] = {
-            f"threshold.{claim}": self._threshold(claim, entry) for claim, entry in self.thresholds["claims"].items()
+            f"threshold.{claim}": self._threshold(claim, entry, f"claims.{claim}.bound") for claim, entry in self.thresholds["claims"].items()
         }
+        level = {"bound": 100 * self.level, "unit": "percent", "kind": "percent"}
+        self.results[f"threshold.{INTERVALS}"] = self._threshold(INTERVALS, level, "bootstrap.level")
         self._open: list[str] = []
         self._weights: dict[str, Weights] = {}
         self._bits: dict[tuple, int] = {}
@@ -69,8 +74,8 @@ class Derivation:
             self._weights[table.file] = self.resampling.weights(table, table.kind == "requests", self._bits)
         return self._weights[table.file]
 
-    def _threshold(self, claim: str, entry: dict) -> Result:
-        cell = Cell("workflow/derive/thresholds.yaml", f"claims.{claim}.bound", "")
+    def _threshold(self, claim: str, entry: dict, place: str) -> Result:
+        cell = Cell("workflow/derive/thresholds.yaml", place, "")
         fact = Fact(
             f"threshold.{claim}",
             entry["bound"],

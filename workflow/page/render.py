@@ -36,7 +36,19 @@ from workflow.page.splice import Choice, Context, data_element
 from workflow.page.strings import Strings
 from workflow.page.tree import uses
 from workflow.page.unlink import declared, ids, unlink
-from workflow.page.view import AuditRow, AuditView, MovedView, NumbersView, PageView, ParallelView, ReportView, SectionView, as_script
+from workflow.page.view import (
+    FRACTIONS,
+    AuditRow,
+    AuditView,
+    MovedView,
+    NumbersView,
+    PageView,
+    ParallelView,
+    ReportView,
+    SectionView,
+    as_script,
+    fraction_equation,
+)
 from workflow.page.words import TEMPLATES, Words
 
 OWN_COUNT = re.compile(r'<data [^>]*data-key="(page\.\w+)"[^>]*>[^<]*</data>')
@@ -47,11 +59,7 @@ AUDIT_WRONG = ("contradicts", "identity", "inconsistent")
 AUDIT_ORDER = (*AUDIT_WRONG, "unverifiable", "edge", "consistent")
 """Verdicts of an audit in the order in which its page lists them."""
 
-MASTHEAD = (
-    "prologue.best.throughput = prologue.best.accepted_per_step / prologue.best.step_ms * 1000",
-    "prologue.win.ratio = prologue.win.accept_factor / prologue.win.step_growth",
-    "prologue.loss.ratio = prologue.loss.accept_factor / prologue.loss.step_growth",
-)
+MASTHEAD = tuple(fraction_equation(name) for name in FRACTIONS)
 """What the fractions of the masthead show; digits are added where the data satisfy the equation and the default digits would not."""
 
 

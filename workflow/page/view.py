@@ -9,6 +9,7 @@ from html import escape
 
 from markupsafe import Markup
 
+from workflow.page.closes import Equation, closed
 from workflow.page.dialect import parse
 from workflow.page.document import inline, plain
 from workflow.page.parallel import Twins
@@ -224,6 +225,23 @@ class FractionView:
     denominator_label: Markup
     result: Markup
     result_label: Markup
+    sign: str
+    """Between the fraction and its result: = where the digits shown give it."""
+
+
+FRACTIONS = ("best", "win", "loss")
+"""The runs that the masthead shows as fractions."""
+
+
+def terms_of(name: str) -> tuple[str, str, str]:
+    """Numerator, denominator and result of a fraction of the masthead, as last parts of their keys."""
+    return ("accepted_per_step", "step_ms", "throughput") if name == "best" else ("accept_factor", "step_growth", "ratio")
+
+
+def fraction_equation(name: str) -> str:
+    """What a fraction of the masthead says. The rate is counted by the client, so it may miss its terms by a residual."""
+    top, bottom, whole = (f"prologue.{name}.{part}" for part in terms_of(name))
+    return f"{whole} = {top} / {bottom}{' * 1000' if name == 'best' else ''}"
 
 
 @dataclass(frozen=True)
@@ -259,20 +277,22 @@ class ReportView(PageView):
     def fractions(self) -> list[FractionView]:
         """The runs that the masthead shows: one in absolute terms, the largest win and the largest loss as factors."""
         runs = []
-        for name in ("best", "win", "loss"):
-            numerator, denominator, result = (
-                ("accepted_per_step", "step_ms", "throughput") if name == "best" else ("accept_factor", "step_growth", "ratio")
-            )
-            keys = [f"prologue.{name}.{part}" for part in (numerator, denominator, result)]
+        for name in FRACTIONS:
+            keys = [f"prologue.{name}.{part}" for part in terms_of(name)]
             parts = [f'{{{{ n("{key}", "bare") }}}}' for key in keys]
             what = self.strings.leaf("ui", "fraction", f"what_{name}", language=self.language)
             if not self._has(*parts, what):
                 continue
             suffix = "" if name == "best" else "_factor"
             labels = [self.ui(f"fraction.{part}{suffix}") for part in ("numerator", "denominator", "result")]
+            closes = closed(Equation.parse(fraction_equation(name)), self.context.formatter, self.context.lookup.fact)
+            if not closes and self._has(self.strings.leaf("ui", "fraction", "misses", language=self.language)):
+                labels[2] += Markup(" " if self.language == "en" else "") + self.ui("fraction.misses")
             top, bottom, whole = (self.splice(part) + self._unit(key) for part, key in zip(parts, keys))
             runs.append(
-                FractionView(name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2])
+                FractionView(
+                    name, self.ui(f"fraction.{name}"), self.splice(what), top, labels[0], bottom, labels[1], whole, labels[2], "=" if closes else "≈"
+                )
             )
         return runs
 

@@ -19,6 +19,8 @@ def cite(read) -> None:
         "loss.shares_sum",
         *(f"loss.{part}_ms" for part in PARTS),
         *(f"loss.{part}_share" for part in PARTS),
+        "loss.largest.part",
+        "loss.largest.share",
         "loss.whatif.step",
         "loss.whatif.accept",
         "loss.whatif.prefill",

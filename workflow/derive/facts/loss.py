@@ -65,6 +65,23 @@ def part_share(read, part):
     return getattr(found, part) / found.total
 
 
+def largest(read) -> str:
+    """The part with the largest share."""
+    return max(PARTS, key=lambda part: read[f"loss.{part}_share"].value)
+
+
+@fact("loss.largest.part", kind="label")
+def largest_part(read):
+    """part with the largest share of the loss"""
+    return f"part of the loss: {largest(read)}"
+
+
+@fact("loss.largest.share", kind="percent", unit="percent")
+def largest_share(read):
+    """largest of the four shares"""
+    return read[f"loss.{largest(read)}_share"]
+
+
 @fact("loss.shares_sum", kind="percent", unit="percent")
 def shares_sum(read):
     """sum of the four shares"""

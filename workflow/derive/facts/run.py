@@ -41,6 +41,13 @@ def counted(points, column: str) -> float:
     return sum(float(text or 0) for text in points.texts(column))
 
 
+@fact("run.campaign", kind="label")
+def campaign(read):
+    """name of the campaign, which is that of its folder"""
+    commands(read)
+    return read.campaign.name
+
+
 @fact("run.commit", kind="label")
 def commit(read):
     """commit of the sweep measured last"""
