@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 
+import html5lib
 import pytest
 from lxml import html
 
@@ -96,7 +97,7 @@ def test_every_verdict_has_its_words(workspace, verdict):
 def test_a_section_without_its_facts_says_why_and_nothing_else(workspace):
     root = page(workspace.build(), "index.html")
     section = root.xpath("//section[.//h2[@id='limits']]")[0]
-    assert "were not measured" in section.text_content()
+    assert "reads the limits" in section.text_content()
     assert "sweep_window.csv has no such rows" in section.text_content()
     assert not section.xpath(".//*[@data-key='w.unmeasured']")
     assert "another campaign" not in section.text_content()
@@ -290,3 +291,16 @@ def test_missing_inputs_are_named(workspace):
     (workspace.root / "build/local/values.json").unlink()
     with pytest.raises(PageError, match="values.json: not there; derive it"):
         workspace.build()
+
+
+def test_a_page_names_its_campaign_by_its_title(workspace):
+    assert "· local · Soundings</title>" in workspace.build().files["index.html"].decode()
+    folder = workspace.root / "workflow/campaigns/local"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "campaign.yaml").write_text("name: local\ntitle: {en: A house of two rooms, zh: 一座两间的房子}\n")
+    result = workspace.build()
+    assert result.problems == []
+    for path, title in (("index.html", "A house of two rooms"), ("zh/index.html", "一座两间的房子")):
+        page = html5lib.parse(result.files[path].decode(), treebuilder="lxml", namespaceHTMLElements=False)
+        assert f" {title} · Soundings" in page.xpath("string(//head/title)").replace("·", " · ").replace("  ", " ")
+        assert page.xpath("string(//header/following::p[@class='campaign'])") == title

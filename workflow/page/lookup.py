@@ -14,11 +14,16 @@ def count_fact(key: str, value: int, formula: str) -> Fact:
     return Fact(key, value, kind="count", status="computed", formula=formula)
 
 
+def title_fact(key: str, title: str) -> Fact:
+    """The title of a campaign, in English."""
+    return Fact(key, title, kind="label", status="transcribed", formula="title in campaign.yaml")
+
+
 @dataclass(frozen=True)
 class Lookup:
     values: Values
     own: dict[str, Fact] = field(default_factory=dict)
-    """Facts of the page: section.SLUG, plate.ID, page.*"""
+    """Facts of the page: section.SLUG, plate.ID, page.*, site.*"""
 
     def fact(self, key: str) -> Fact:
         """Raises UnknownKey (of workflow.derive.values)."""

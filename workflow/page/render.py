@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from workflow.page.feed import NEVER, dated
 from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
-from workflow.page.lookup import Lookup, count_fact
+from workflow.page.lookup import Lookup, count_fact, title_fact
 from workflow.page.parallel import Twins
 from workflow.page.places import places, shown
 from workflow.page.plates import Drawing, Plates
@@ -101,6 +101,9 @@ class Campaign:
     figures: Path
     """Folder that `python -m workflow.figures` wrote."""
     others: tuple[tuple[str, Routes], ...] = ()
+    """The campaigns of the site, this one among them."""
+    titles: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Campaign -> language -> title; a campaign without one goes by its name."""
     previous: Published | None = None
     """The publication that `moved` compares with."""
     site_url: str = ""
@@ -181,9 +184,11 @@ class Builder:
         own |= {
             f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()
         }
+        own |= {key: title_fact(key, title["en"]) for key, title in self._titles.items()}
         self.lookup = Lookup(campaign.values, own | EMPTY.facts())
         self.drawings = Drawing.load_all(campaign.figures, plates)
-        formatter = Formatter(sources.words, names=sources.strings.section("values"), reasons=sources.strings.section("reasons"))
+        names = sources.strings.section("values") | {title["en"]: title for title in self._titles.values()}
+        formatter = Formatter(sources.words, names=names, reasons=sources.strings.section("reasons"))
         boxes = sources.strings.section("ui").get("box", {})
         self.contexts = {
             language: Context(
@@ -192,6 +197,13 @@ class Builder:
             )
             for language in LANGUAGES
         }  # fmt: skip
+
+    @cached_property
+    def _titles(self) -> dict[str, dict[str, str]]:
+        """Titles by the keys under which pages splice them: that of this campaign, and of each campaign of the site."""
+        told = {f"site.campaign.{name}": self.campaign.titles.get(name) for name, _ in self.campaign.others}
+        told["site.title"] = self.campaign.titles.get(self.campaign.name)
+        return {key: title or dict.fromkeys(LANGUAGES, key.rpartition(".")[2] if key != "site.title" else self.campaign.name) for key, title in told.items()}
 
     def _supported(self, section: Section) -> bool:
         """Whether every fact that the section needs, or would state, is there."""
@@ -321,7 +333,7 @@ class Builder:
             "path": path,
             "kind": kind,
             "runs": tuple(runs(campaign.values).values()),
-            "campaigns": tuple((name, relative(other.report(language), path)) for name, other in campaign.others),
+            "campaigns": tuple((name, relative(other.report(language), path), name == campaign.name) for name, other in campaign.others),
             "site_url": campaign.site_url,
         }
 

@@ -22,9 +22,9 @@ from workflow.page.links import Links
 from workflow.page.plates import picture
 from workflow.page.previous import Published
 from workflow.page.render import Builder, Campaign, Page, Sources
-from workflow.page.routes import ASSETS, routes
+from workflow.page.routes import ASSETS, LANGUAGES, routes
 from workflow.page.words import TEMPLATES
-from workflow.plan import Plan
+from workflow.plan import CAMPAIGNS, Plan
 
 
 @dataclass
@@ -66,7 +66,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
             str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`"
         )
     others = tuple((other, routes(other, plan.lead)) for other in plan.names)
-    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, previous, site_url))
+    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, _titles(plan), previous, site_url))
     builder.check_sources()
     builder.widen()
     pages = list(builder.pages())
@@ -90,6 +90,17 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
         result.files[here.data(path.name.removesuffix(".gz"))] = read_bytes(plan.root / path)
     result.problems += builder.problems
     return pages
+
+
+def _titles(plan: Plan) -> dict[str, dict[str, str]]:
+    """Campaign -> title by language, of those whose campaign.yaml gives one in each."""
+    found = {}
+    for name in plan.names:
+        if (plan.root / CAMPAIGNS / name / "campaign.yaml").is_file():
+            title = plan.definition(name).get("title")
+            if isinstance(title, dict) and all(str(title.get(language) or "").strip() for language in LANGUAGES):
+                found[name] = {language: str(title[language]) for language in LANGUAGES}
+    return found
 
 
 def _entry(page: Page) -> Entry:

@@ -48,7 +48,8 @@ class PageView:
     """File of the page below the site folder."""
     kind: str
     runs: tuple[Run, ...]
-    campaigns: tuple[tuple[str, str], ...]
+    campaigns: tuple[tuple[str, str, bool], ...]
+    """Name, link and whether it is this one, of each campaign of the site."""
     """Other campaigns of the site: name, link."""
     site_url: str = ""
 
@@ -158,6 +159,9 @@ class PageView:
     def splice(self, source: str) -> Markup:
         """A text that a template puts together."""
         return Markup(inline(parse(source, self.strings.files["ui"]), self.context, self.strings.files["ui"]))
+
+    def campaign_title(self, name: str) -> Markup:
+        return self.splice(f'{{{{ label("site.campaign.{name}") }}}}')
 
     def _in(self, language: str) -> str:
         """This page in a language."""
