@@ -272,7 +272,8 @@ class ReportView(PageView):
     def _when(self) -> Markup:
         starts, commits = sorted(run.start for run in self.runs if run.start), sorted({run.commit[:7] for run in self.runs if run.commit})
         day = f'<time datetime="{escape(starts[0])}">{escape(starts[0][:10])}</time>' if starts else ""
-        return Markup(" · ".join([day, *(f"<code>{escape(commit)}</code>" for commit in commits[:2])]).strip(" ·"))
+        named = [f"{self.ui('commit')} " + ", ".join(f"<code>{escape(commit)}</code>" for commit in commits[:2])] if commits else []
+        return Markup(" · ".join(filter(None, [day, *named])))
 
     def _has(self, *texts: str) -> bool:
         return not any(lacking(parse(text, ""), self.context.lookup, self.context.campaign) for text in texts)

@@ -35,4 +35,4 @@ def table(values: Values) -> Table:
     return Table(("traffic", "ratio", "plain_tpot"), tuple((name(text), key(values, fact), key(values, plain(text))) for text, fact in effects(values)))
 
 
-PLATE = Plate("advice", "run.band.one.verdict", draw, table, wide=True, needs=("noise.floor", "window.all.plain.tpot_ms"))
+PLATE = Plate("advice", "run.band.one.verdict", draw, table, needs=("noise.floor", "window.all.plain.tpot_ms"))

@@ -76,4 +76,4 @@ def table(values: Values) -> Table:
     return Table(("operator", *TARGETS), tuple(rows))
 
 
-PLATE = Plate("dispatch", "kernels.one_source", draw, table, wide=True, needs=("kernels.kernels", "kernels.targets"))
+PLATE = Plate("dispatch", "kernels.one_source", draw, table, needs=("kernels.kernels", "kernels.targets"))

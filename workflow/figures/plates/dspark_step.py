@@ -251,4 +251,4 @@ def table(values: Values) -> Table:
     return Table(("slot", "token", "q", "p", "accepted"), tuple(rows))
 
 
-PLATE = Plate("dspark-step", "dspark.serial_draft_cheap", draw, table, wide=True, needs=(f"{ROUND}.drafted", f"{ROUND}.accepted"))
+PLATE = Plate("dspark-step", "dspark.serial_draft_cheap", draw, table, needs=(f"{ROUND}.drafted", f"{ROUND}.accepted"))

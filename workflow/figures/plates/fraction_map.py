@@ -128,4 +128,4 @@ def table(values: Values) -> Table:
     return Table(("path", "level", "tokens", "step"), tuple(rows))
 
 
-PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table, wide=True)
+PLATE = Plate("fraction-map", "prologue.fraction_closes", draw, table)

@@ -107,4 +107,4 @@ def table(values: Values) -> Table:
     return Table(("positions", "ratio", "limit_best", "limit_worst"), tuple(rows))
 
 
-PLATE = Plate("verify-cost", "figures.verify_cheap", draw, table, wide=True, needs=("window.decode_ms", "window.best_content", "window.worst_content"))
+PLATE = Plate("verify-cost", "figures.verify_cheap", draw, table, needs=("window.decode_ms", "window.best_content", "window.worst_content"))
