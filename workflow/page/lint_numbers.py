@@ -88,7 +88,7 @@ class NumbersLint:
             )
 
     def _ranks(self, node, text: str, language: str):
-        words = self.words.ranks_in(text, language)
+        words = self.words.ranks_in(self._without_names(node, text, language), language)
         if not words or dom.block_of(node).xpath(".//*[@data-claim]"):
             return
         for word in words:
@@ -98,6 +98,14 @@ class NumbersLint:
                 word,
                 dom.anchor_of(node),
             )
+
+    def _without_names(self, node, text: str, language: str) -> str:
+        """A text that carries labels in the middle of it (a title), without them: a name claims nothing."""
+        known = [key for key in (node.get("data-key") or "").split() if self.lookup.known(key)]
+        for fact in (self.lookup.fact(key) for key in known):
+            if fact.kind == "label" and not fact.missing:
+                text = text.replace(self.formatter(fact, language), " ")
+        return text
 
     def _spliced(self, prose: dom.Prose):
         for node in prose.marks.keyed:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from workflow.collector import no_collections
 from workflow.derive.moved import Move
 from workflow.derive.schema import read_bytes
 from workflow.derive.values import Values
-from workflow.page import moved
+from workflow.page import lint_chinese, moved
 from workflow.page.assets import served
 from workflow.page.errors import PageError, Problem
 from workflow.page.feed import Entry, feed, sitemap
@@ -25,6 +26,9 @@ from workflow.page.render import Builder, Campaign, Page, Sources
 from workflow.page.routes import ASSETS, LANGUAGES, routes
 from workflow.page.words import TEMPLATES
 from workflow.plan import CAMPAIGNS, Plan
+
+PLAIN = re.compile(r"[^\s<>{}*`][^<>{}*`\n]*")
+"""What a title may be made of."""
 
 
 @dataclass
@@ -93,12 +97,14 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
 
 
 def _titles(plan: Plan) -> dict[str, dict[str, str]]:
-    """Campaign -> title by language, of those whose campaign.yaml gives one in each."""
+    """Campaign -> title by language, of those whose campaign.yaml gives one in each that can stand in a heading: without marks of another kind of text, and
+    in Chinese set as this site sets it. Any other campaign goes by its name."""
     found = {}
     for name in plan.names:
         if (plan.root / CAMPAIGNS / name / "campaign.yaml").is_file():
             title = plan.definition(name).get("title")
-            if isinstance(title, dict) and all(str(title.get(language) or "").strip() for language in LANGUAGES):
+            plain = isinstance(title, dict) and all(PLAIN.fullmatch(str(title.get(language) or "")) for language in LANGUAGES)
+            if plain and not list(lint_chinese.source_findings(str(title["zh"]))):
                 found[name] = {language: str(title[language]) for language in LANGUAGES}
     return found
 

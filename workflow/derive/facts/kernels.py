@@ -160,6 +160,13 @@ def misrouting(read):
     return len({test for test, agrees in zip(rows.texts("predicate"), rows.read("agrees")) if not agrees})
 
 
+@fact("kernels.misrouting_on_device", kind="count")
+def misrouting_on_device(read):
+    """device tests that send a tensor on a device elsewhere than the registry does"""
+    rows = answers(read, device="cuda")
+    return len({test for test, agrees in zip(rows.texts("predicate"), rows.read("agrees")) if not agrees})
+
+
 @fact("kernels.misrouted_by_registry", kind="count")
 def misrouted_by_registry(read):
     """tensors on a device that the registry keeps from the Triton kernel, or in main memory that it sends there"""
