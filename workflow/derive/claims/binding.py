@@ -13,9 +13,8 @@ LEAST_P = 1e-12
 @claim("knobs.{knob}.could_bind", kind="count", measure="regimes", knob=KNOBS)
 def could_bind(read, knob):
     """In some regime that was tried the mechanism of this knob had something to do."""
-    read.cite(f"knobs.{knob}.regimes")
-    binding = read.exact(f"knobs.{knob}.binding")
-    if binding.value == 0 and read.exact(f"knobs.{knob}.untold").value:
+    tried, binding, inert = (read.exact(f"knobs.{knob}.{count}") for count in ("regimes", "binding", "inert"))
+    if binding.value == 0 and inert.value < tried.value:
         read.unresolved("the rows do not tell whether the mechanism had anything to do")
     return binding - 0.5
 
@@ -23,8 +22,8 @@ def could_bind(read, knob):
 @claim("knobs.{knob}.moves", kind="bound", measure="ln of the level over p", knob=KNOBS)
 def moves(read, knob):
     """Where its mechanism had something to do, some setting of this knob moves the throughput; it fails where it had nothing to do anywhere."""
-    read.cite(f"knobs.{knob}.regimes")
-    if read.exact(f"knobs.{knob}.binding").value + read.exact(f"knobs.{knob}.untold").value == 0:
+    tried, _, inert = (read.exact(f"knobs.{knob}.{count}") for count in ("regimes", "binding", "inert"))
+    if inert.value == tried.value:
         return Sample(-1.0)
     margin = math.log((1 - read.derivation.level) / max(LEAST_P, read.exact(f"knobs.{knob}.p").value))
     if margin <= 0:

@@ -52,11 +52,11 @@ def entries(read, knob: str) -> list[str]:
     return found
 
 
-@fact("knobs.{knob}.{count}", kind="count", knob=KNOBS, count=("regimes", "binding", "untold"))
+@fact("knobs.{knob}.{count}", kind="count", knob=KNOBS, count=("regimes", "binding", "inert"))
 def regimes(read, knob, count):
-    """settings and loads under which this knob was tried, those in which its mechanism could bind, or those of which the rows do not tell"""
+    """settings and loads under which this knob was tried, those in which its mechanism could bind, or those in which it could not; of others the rows do not tell"""
     known = [binds(read, path) for path in entries(read, knob)]
-    return {"regimes": len(known), "binding": sum(one is True for one in known), "untold": sum(one is None for one in known)}[count]
+    return {"regimes": len(known), "binding": sum(one is True for one in known), "inert": sum(one is False for one in known)}[count]
 
 
 @fact("knobs.{knob}.p", kind="probability", knob=KNOBS)
