@@ -175,7 +175,7 @@ class Prover:
 
     def expected(self, key: str, mutation: Mutation) -> bool:
         """Whether the graph leads from the mutated cells to the fact."""
-        if mutation.column in SELECTORS or not mutation.column:
+        if mutation.column in SELECTORS or not mutation.column or key.startswith(WHOLE_FILES):  # the latter choose rows among all of a file
             return True
         if mutation.file == EVERY_MANIFEST:
             return key in self.suspects(mutation)

@@ -44,19 +44,30 @@ def told(read, attempt, regime, what):
     return BINDS[binds(read, path)] if what == "binds" else verdict_of(read, path)
 
 
-def entries(read, knob: str) -> list[str]:
+def named(read, knob: str) -> list[str]:
     """Paths of everything that the search says of one knob."""
-    found = [f"search.knobs.{place}" for place, one in enumerate(read.look("search.knobs", "search")) if one["knob"] == knob]
+    every = [f"search.knobs.{place}" for place, _ in enumerate(read.look("search.knobs", "search"))]
+    return [path for path in every if read.manifest(f"{path}.knob", "search") == knob]
+
+
+def entries(read, knob: str) -> list[str]:
+    """The same of a knob that was tried."""
+    found = named(read, knob)
     if not found:
         raise Missing(f"the search did not try {knob}")
     return found
 
 
-@fact("knobs.{knob}.{count}", kind="count", knob=KNOBS, count=("regimes", "binding", "inert"))
-def regimes(read, knob, count):
-    """settings and loads under which this knob was tried, those in which its mechanism could bind, or those in which it could not; of others the rows do not tell"""
-    known = [binds(read, path) for path in entries(read, knob)]
-    return {"regimes": len(known), "binding": sum(one is True for one in known), "inert": sum(one is False for one in known)}[count]
+@fact("knobs.{knob}.regimes", kind="count", knob=KNOBS)
+def regimes(read, knob):
+    """settings and loads under which the search tried this knob"""
+    return len(named(read, knob))
+
+
+@fact("knobs.{knob}.{count}", kind="count", knob=KNOBS, count=("binding", "inert"))
+def regimes_by_mechanism(read, knob, count):
+    """settings and loads in which the mechanism of this knob could bind, or could not; of others the rows do not tell"""
+    return sum(binds(read, path) is (count == "binding") for path in entries(read, knob))
 
 
 @fact("knobs.{knob}.p", kind="probability", knob=KNOBS)
