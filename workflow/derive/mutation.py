@@ -227,7 +227,8 @@ class Prover:
         """The campaign, or the thresholds, after a mutation."""
         if mutation.file.endswith("thresholds.yaml"):
             thresholds = copy.deepcopy(read_thresholds())
-            thresholds["claims"][mutation.column.removeprefix("claims.").removesuffix(".bound")]["bound"] = float(mutation.texts[0])
+            table, name = _threshold(thresholds, mutation.column)
+            table[name] = float(mutation.texts[0])
             return thresholds
         if mutation.file == EVERY_MANIFEST:
             return self.with_field(list(self.campaign.manifests), mutation.column)
@@ -384,7 +385,15 @@ def other_field(file: str, column: str) -> str:
     """Another value of a threshold; a manifest's field is changed when it is applied, from what stands there."""
     if not file.endswith("thresholds.yaml"):
         return "another value"
-    return str(read_thresholds()["claims"][column.removeprefix("claims.").removesuffix(".bound")]["bound"] * 1.37)
+    table, name = _threshold(read_thresholds(), column)
+    return str(table[name] * (0.9 if name == "level" else 1.37))  # a level stays a share
+
+
+def _threshold(thresholds: dict, column: str) -> tuple[dict, str]:
+    """The table of thresholds.yaml that holds a bound, and the bound's name there. Names of claims have dots."""
+    if column == "bootstrap.level":
+        return thresholds["bootstrap"], "level"
+    return thresholds["claims"][column.removeprefix("claims.").removesuffix(".bound")], "bound"
 
 
 def own(table: Table) -> Table:
