@@ -7,6 +7,7 @@ the language of its place. Every word of rank or universality has a claim in its
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,6 +19,9 @@ from workflow.page.lookup import Lookup
 from workflow.page.words import Words
 
 DIGITS = re.compile(r"\d[\d.,]*")
+SIGNS = "".join(chr(code) for code in range(0x80, 0x10000) if unicodedata.category(chr(code)) in ("No", "Nl"))
+TYPED = re.compile(rf"{DIGITS.pattern}|[{SIGNS}]")
+"""Digits, and signs that are numbers: fractions, superscripts, circled and Roman ones."""
 TIMES_WORD = re.compile("倍")
 FREE_TIMES = re.compile("倍数|加倍|翻倍")
 
@@ -63,7 +67,7 @@ class NumbersLint:
                 yield Finding(finding.check, f"{name}: {finding.message}", finding.text, finding.anchor)
 
     def _typed(self, text: str, language: str, node: dom.Element):
-        for match in DIGITS.finditer(text):
+        for match in TYPED.finditer(text):
             yield Finding(
                 "typed digit",
                 f"“{match.group()}” in “{near(text, match.start())}” is neither spliced nor declared",
