@@ -33,6 +33,8 @@ WHOLE_FILES = ("mutation.", "reefs.")
 """Facts about the mutation run itself, and those of detectors that read whole files: proven by planted cases (tests), not by cells."""
 BY_DEFINITION = ("window.verify_ratio.w1",)
 """Facts that are one whatever was measured: T_decode / T_decode, where the axis of widths begins. Not put to the test."""
+BY_FOLDER = ("run.campaign",)
+"""What the campaign's folder tells, and no row."""
 FAILURES = (ValueError, ArithmeticError, LookupError, TypeError)
 """A build that fails on the mutated cell has caught it."""
 
@@ -92,7 +94,7 @@ class Prover:
         return [
             key
             for key, result in self.results.items()
-            if not result.fact.missing and not key.startswith(WHOLE_FILES) and key not in BY_DEFINITION
+            if not result.fact.missing and not key.startswith(WHOLE_FILES) and key not in (*BY_DEFINITION, *BY_FOLDER)
         ]
 
     def sources(self, key: str) -> dict[tuple[str, str], int]:

@@ -67,7 +67,8 @@ def run_ratio(read, mode, arm):
 def widest(read):
     """positions of the widest window that whole runs verified in each of the modes that decoded plainly"""
     shown = [mode for mode in MODES if read.has(f"modes.{mode}.plain.verify_ms")] or [BASE]
-    common = [gamma + 1 for gamma in GAMMAS if all(read.has(f"modes.{mode}.g{gamma}.verify_ratio") for mode in shown)]
+    verified = set(read.present(f"modes.{mode}.g{gamma}.verify_ratio" for gamma in GAMMAS for mode in shown))
+    common = [gamma + 1 for gamma in GAMMAS if all(f"modes.{mode}.g{gamma}.verify_ratio" in verified for mode in shown)]
     if not common:
         raise Missing("no window was verified in every mode")
     return common[-1]
