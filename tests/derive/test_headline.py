@@ -18,7 +18,7 @@ ADVICE = Path(__file__).resolve().parents[2] / "templates/content"
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_every_claim_of_the_advice_is_a_headline_claim(language):
-    text = (ADVICE / language / "02-run-this.md").read_text("utf8")
+    text = (ADVICE / language / "01-run-this.md").read_text("utf8")
     stated = set(re.findall(r'{% claim "([\w.]+)" %}', text))
     assert stated == {*TESTED, *BOUNDED}, "workflow/derive/headline.py lists what the advice rests on"
     assert len(set(TESTED)) == len(TESTED) == sum(len(claims) for _, claims in GROUPS)

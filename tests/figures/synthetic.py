@@ -165,6 +165,8 @@ def _lengths(facts: Facts) -> None:
     facts.put("loss.to_ms", end, "duration", "ms")
     facts.put("loss.total_ms", end - start, "duration", "ms")
     facts.put("loss.e2e_ratio", end / start)
+    facts.put("loss.largest.part", "part of the loss: prefill", "label")
+    facts.put("loss.largest.share", 86.0, "percent")
     for name, share in (("prefill", 0.86), ("step", 0.12), ("accept", 0.03), ("rest", -0.01)):
         facts.put(f"loss.{name}_share", share * 100, "percent")
         facts.put(f"loss.{name}_ms", share * (end - start), "duration", "ms")
