@@ -49,24 +49,25 @@ def whole(out: Path) -> None:
         assert len({row["boot_id"] for row in inside}) == 2, "the arms of a block were alive together"
 
 
+def killed_on_the_way(command: list[str], environment: dict[str, str], journal: Path, more: int) -> bool:
+    """Run a command and kill it as soon as its journal has grown by `more` bytes; whether it was still running then."""
+    process = subprocess.Popen(command, env=environment, cwd=ROOT)
+    goal, end = (journal.stat().st_size if journal.exists() else 0) + more, time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < end and not (journal.exists() and journal.stat().st_size >= goal):
+        time.sleep(0.002)
+    running = process.poll() is None
+    if running:
+        process.send_signal(signal.SIGKILL)
+    process.wait()
+    return running
+
+
 def test_killed_at_random_points(campaign, tmp_path: Path) -> None:
     path, out = campaign(stages=STAGES), tmp_path / "out"
     command = [sys.executable, "-m", "tests.measure.fake_sweep", *arguments(path, out, "--resume", "interrupted")]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    draw = random.Random(7)
-    killed = 0
-    for _ in range(5):
-        process = subprocess.Popen(command, env=environment, cwd=ROOT)
-        journal = tmp_path / "out.journal" / "isl.jsonl"
-        size = journal.stat().st_size if journal.exists() else 0
-        goal, end = size + draw.randint(200, 6000), time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < end and not (journal.exists() and journal.stat().st_size >= goal):
-            time.sleep(0.002)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-            killed += 1
-        process.wait()
-    assert killed >= 2
+    draw, journal = random.Random(7), tmp_path / "out.journal" / "isl.jsonl"
+    assert sum(killed_on_the_way(command, environment, journal, draw.randint(200, 6000)) for _ in range(5)) >= 2
     assert subprocess.run(command, check=False, env=environment, cwd=ROOT, timeout=120).returncode == 0
     whole(out)
 
@@ -88,15 +89,7 @@ def test_search_and_gate_killed_at_random_points(campaign, tmp_path: Path, progr
         command = [sys.executable, "-m", "tests.measure.fake_sweep", *words]
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "FAKE_PROGRAM": program}
         for _ in range(4 if name == "killed" else 0):
-            process = subprocess.Popen(command, env=environment, cwd=ROOT)
-            journal = tmp_path / f"{name}.journal" / f"{program}.jsonl"
-            goal, end = (journal.stat().st_size if journal.exists() else 0) + draw.randint(200, 9000), time.monotonic() + 60
-            while process.poll() is None and time.monotonic() < end and not (journal.exists() and journal.stat().st_size >= goal):
-                time.sleep(0.002)
-            if process.poll() is None:
-                process.send_signal(signal.SIGKILL)
-                killed += 1
-            process.wait()
+            killed += killed_on_the_way(command, environment, tmp_path / f"{name}.journal" / f"{program}.jsonl", draw.randint(200, 9000))
         assert subprocess.run(command, check=False, env=environment, cwd=ROOT, timeout=240).returncode in (0, 1)
         rows = csvio.read(kind, out / f"{program}.csv")
         # which candidate is confirmed is the clock's word
