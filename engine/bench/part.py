@@ -1,6 +1,6 @@
 """Which blocks of a sweep one job of several measures.
 
-A block is the least that can be split off: its arms are compared with one another, so they are alive together, on one machine.
+A block number is the least that can be split off: arms of it are compared with one another, so they run on one machine.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Part:
         return NUMBERS * (self.number - 1)
 
     def blocks(self, blocks: Sequence[Block]) -> list[Block]:
-        """Its share of a sweep's blocks, every `of`-th one, between two sentinels of its own: each job shows its own drift."""
-        own = list(blocks[self.number - 1 :: self.of])
+        """Its share of a sweep's blocks, every `of`-th number, between two sentinels of its own: each job shows its own drift."""
+        numbers = list(dict.fromkeys(block.number for block in blocks))[self.number - 1 :: self.of]
+        own = [block for block in blocks if block.number in numbers]
         return [sentinel("start", 2 * self.first), *own, sentinel("end", 2 * self.first + 1)] if own else []

@@ -55,20 +55,31 @@ def window(stage: Window, trace_block_size: int = 3) -> list[Block]:
     return [*blocks, *modes(stage)]
 
 
+ALIVE = 12
+"""Processes that one block of the modes keeps alive, at most: each has weights and pools of its own."""
+
+
 def modes(stage: Window) -> list[Block]:
-    """Execution modes beside each other: the same arms in every one of them, alive together."""
+    """Execution modes beside each other, every block size in every one of them.
+
+    Where these are too many to be alive together, a repeat has several blocks of one number: each has plain decoding of every mode beside
+    its own block sizes, and what is compared is paired by that number.
+    """
     named = [mode for mode in stage.modes if mode in MODES]
     if len(named) < 2:
         return []
-    arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(drafting(stage.lane, g) for g in stage.mode_block_sizes)) for mode in named)
+    count = math.ceil(len(stage.mode_block_sizes) / max(1, ALIVE // len(named) - 1))
+    groups = [stage.mode_block_sizes[place::count] for place in range(count)]
     blocks = []
     for repeat in range(stage.mode_repeats):
-        cells = [
-            Cell("modes", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat)
-            for turn, content in enumerate(stage.mode_contents)
-            for arm in turned(arms, turn * 2 + repeat)
-        ]
-        blocks.append(Block(stage.repeats + repeat, arms, tuple(cells)))
+        for place, sizes in list(enumerate(groups))[:: 1 if repeat % 2 == 0 else -1]:
+            arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(drafting(stage.lane, g) for g in sizes)) for mode in named)
+            cells = [
+                Cell("modes", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat, place if arm.block_size is None else 0)
+                for turn, content in enumerate(stage.mode_contents)
+                for arm in turned(arms, turn * 2 + repeat)
+            ]
+            blocks.append(Block(stage.repeats + repeat, arms, tuple(cells)))
     return blocks
 
 

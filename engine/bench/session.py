@@ -30,6 +30,7 @@ from engine.bench.workloads import HeldOut, Prompt, seed_of
 from engine.config import ConfigError, EngineConfig
 from engine.csvio import Row
 from engine.machine import Machine, Ticks, load_average
+from engine.memory.limit import said_bytes
 
 # A cell may take this many times its estimate, and never less than the floor, before it counts as hung.
 PATIENCE = 20.0
@@ -507,6 +508,8 @@ class Session:
 
     def failed(self, cell: Cell, record: dict, row: Row, failure: EngineFailure, begin: float) -> None:
         point = {**row, "status": failure.status, "note": failure.note}
+        if failure.status == "oom":
+            point["oom_asked_bytes"], point["oom_free_bytes"] = said_bytes(failure.note)
         if failure.kind:
             point["failure"] = failure.kind
         self.note({**record, "seconds": time.perf_counter() - begin, "point": point})

@@ -36,6 +36,23 @@ class MemoryExhausted(RuntimeError):
         self.asked_bytes, self.free_bytes = asked_bytes, free_bytes
 
 
+UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+ASKED = re.compile(r"asked (\d+) (bytes)|[Tt]ried to allocate ([\d.]+) ([KMG]iB|bytes)")
+FREE = re.compile(r"bytes, (\d+) (free)|of which ([\d.]+) ([KMG]iB|bytes) is free")
+"""As `MemoryExhausted` says it, and torch of a CUDA device."""
+
+
+def said_bytes(text: str) -> tuple[int | None, int | None]:
+    """(asked, free) bytes of an allocation failure told in words, by `MemoryExhausted` or by torch; None where the words do not say."""
+    return counted(ASKED.search(text)), counted(FREE.search(text))
+
+
+def counted(found: re.Match[str] | None) -> int | None:
+    if found is None:
+        return None
+    return int(found[1]) if found[1] else round(float(found[3]) * UNITS[found[4]])
+
+
 def allocation_failure(fault: BaseException, limit: ProcessMemory | None = None) -> MemoryExhausted | None:
     """`fault` as MemoryExhausted when it says that memory ran out, else None."""
     if isinstance(fault, MemoryExhausted):

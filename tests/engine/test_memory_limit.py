@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engine.backends.embedded import EmbeddedBackend, EngineFailure
 from engine.bench.boundary import hostile_requests, largest_fraction, search_step
 from engine.config import EngineConfig
 from engine.generate import main
-from engine.memory.limit import MemoryExhausted, ProcessMemory, allocation_failure
+from engine.memory.limit import MemoryExhausted, ProcessMemory, allocation_failure, said_bytes
 
 ROOT = Path(__file__).resolve().parents[2]
 MB = 1 << 20
@@ -66,6 +68,23 @@ def test_how_libraries_say_it():
     assert allocation_failure(MemoryError()) is not None and allocation_failure(RuntimeError("std::bad_alloc")) is not None
     assert allocation_failure(RuntimeError("shape mismatch")) is None
     assert allocation_failure(fault) is fault
+
+
+@given(st.none() | st.integers(0, 1 << 48), st.none() | st.integers(0, 1 << 48))
+def test_bytes_that_were_said_can_be_read(asked: int | None, free: int | None):
+    assert said_bytes(f"error: {MemoryExhausted(asked, free)}") == (asked, free)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked", "free"),
+    [
+        ("CUDA out of memory. Tried to allocate 2.50 GiB. GPU 0 has a total capacity of 79.15 GiB of which 512.00 MiB is free.", 5 << 29, 1 << 29),
+        ("CUDA out of memory. Tried to allocate 20.00 MiB", 20 << 20, None),
+        ("engine process killed by SIGABRT under --device-memory 100", None, None),
+    ],
+)
+def test_bytes_that_a_library_said_can_be_read(words: str, asked: int | None, free: int | None):
+    assert said_bytes(words) == (asked, free)
 
 
 def test_the_step_of_a_search():

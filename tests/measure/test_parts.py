@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine import csvio, sweep
-from engine.bench.cells import Block
+from engine.bench.cells import PLAIN, Block
 from engine.bench.part import Part
 from engine.bench.part_check import OF_KIND, WHEN_OK, check
 from engine.config import ConfigError
@@ -30,12 +30,14 @@ def arguments(campaign: Path, out: Path, *more: str) -> list[str]:
     return ["--sweep", "isl", "--campaign", str(campaign), "--out", str(out), "--quiet", *more]
 
 
-@given(st.integers(0, 30), st.integers(1, 12))
-def test_every_block_is_in_one_part(count: int, of: int) -> None:
-    blocks = [Block(number, (), ()) for number in range(count)]
+@given(st.integers(0, 30), st.integers(1, 12), st.integers(1, 3))
+def test_every_block_is_in_one_part_and_blocks_of_one_number_in_the_same(count: int, of: int, each: int) -> None:
+    blocks = [Block(number, (PLAIN,) * place, ()) for number in range(count) for place in range(each)]
     found = [block for number in range(1, of + 1) for block in Part(number, of).blocks(blocks)]
     measured = [block for block in found if block in blocks]
-    assert sorted(block.number for block in measured) == list(range(count))
+    assert sorted(measured, key=lambda block: (block.number, len(block.arms))) == blocks
+    parts = [{block.number for block in Part(number, of).blocks(blocks) if block in blocks} for number in range(1, of + 1)]
+    assert sum(map(len, parts)) == count
     others = [block.number for block in found if block not in blocks]
     assert len(set(others)) == len(others) == 2 * min(count, of), "each part that measures has two sentinels of its own"
 

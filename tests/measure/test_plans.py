@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from dataclasses import replace
 
 import pytest
 
 from engine.bench import plans
 from engine.bench.cells import dspark
-from engine.bench.stages import SMOKE, STAGES, Concurrency, Isl, Search, Window
+from engine.bench.stages import FULL, SMOKE, STAGES, Concurrency, Isl, Search, Window
 
 
 @pytest.mark.parametrize("name", [name for name in STAGES if name not in ("gate", "kernels", "verify_cost")])
@@ -26,6 +27,20 @@ def test_window_runs_every_arm_on_every_content_in_each_repeat() -> None:
             by_content[cell.workload.content].append(cell.arm)
         assert set(by_content) == set(stage.contents)
         assert all(sorted(arms, key=str) == sorted(block.arms, key=str) for arms in by_content.values())
+
+
+@pytest.mark.parametrize("sizes", [(3,), (1, 3, 7), (1, 2, 3, 4, 5, 6, 7)])
+@pytest.mark.parametrize("named", [("eager", "graph"), ("eager", "graph", "fused")])
+def test_every_block_size_runs_in_every_mode_beside_plain_decoding_of_all_of_them(sizes: tuple[int, ...], named: tuple[str, ...]) -> None:
+    stage = replace(FULL["window"], modes=named, mode_block_sizes=sizes)
+    blocks = plans.modes(stage)
+    assert all(len(block.arms) <= plans.ALIVE for block in blocks)
+    assert all({arm.mode for arm in block.arms if arm.lane == "plain"} == set(named) for block in blocks)
+    cells = Counter((cell.arm.label, cell.workload.content, cell.repeat, cell.in_boot_pass) for block in blocks for cell in block.cells)
+    assert set(cells.values()) == {1}
+    measured = {(label, content, repeat) for label, content, repeat, _ in cells if not label.startswith("plain")}
+    assert len(measured) == len(sizes) * len(named) * len(stage.mode_contents) * stage.mode_repeats
+    assert {block.number for block in blocks} == {stage.repeats + repeat for repeat in range(stage.mode_repeats)}
 
 
 def test_arms_do_not_keep_their_place_in_the_order() -> None:

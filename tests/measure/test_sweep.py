@@ -109,6 +109,8 @@ def test_a_cell_that_dies_becomes_a_row(campaign, tmp_path: Path, monkeypatch: p
     assert [row["status"] for row in rows if row["lane"] == "dspark"] == [status, status]
     note = next(row["note"] for row in rows if row["lane"] == "dspark")
     assert note and "\n" not in note
+    # what did not fit is a column of the rows that ran out of memory, of no other
+    assert {(row["status"], row.get("oom_asked_bytes")) for row in rows} == {("ok", None), (status, 123 if status == "oom" else None)}
 
 
 def test_an_arm_that_keeps_dying_is_skipped(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

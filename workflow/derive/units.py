@@ -46,6 +46,8 @@ POINTS = {
     "median_tpot_ms": "ms/token",
     "median_ttft_ms": "ms",
     "other_ms": "ms/step",
+    "oom_asked_bytes": "byte",
+    "oom_free_bytes": "byte",
     "output_throughput": "token/s",
     "p99_scheduled_ttft_ms": "ms",
     "request_throughput": "1/s",
