@@ -75,7 +75,7 @@ def modes(stage: Window) -> list[Block]:
         for place, sizes in list(enumerate(groups))[:: 1 if repeat % 2 == 0 else -1]:
             arms = tuple(in_mode(arm, mode) for arm in (PLAIN, *(drafting(stage.lane, g) for g in sizes)) for mode in named)
             cells = [
-                Cell("modes", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat, place if arm.block_size is None else 0)
+                Cell("modes", arm, Workload("window", content, stage.num_prompts, stage.isl), stage.isl, stage.osl, 1, repeat, place)
                 for turn, content in enumerate(stage.mode_contents)
                 for arm in turned(arms, turn * 2 + repeat)
             ]

@@ -478,15 +478,17 @@ class Session:
     def probe(self, boot: Boot, fresh: bool = False) -> dict[str, float]:
         """A probe of the machine: the last one where it was just taken, unless a fresh one is asked for.
 
-        Beside a boot with a memory budget, on its processor: the probe's own buffers would be taken from what the cell is about.
+        Beside a boot with a memory budget, on its processor: the probe's own buffers would be taken from what the cell is about. A server
+        that cannot probe is probed for by this process, where both run on one machine.
         """
-        if PROBE not in self.capabilities:
+        own = PROBE in self.capabilities
+        if not (own or self.here):
             return {}
         known = self.readings(boot)
         if not fresh and known.taken and time.monotonic() - known.at_s < PROBE_AGE_S:
             return known.taken[-1]
         order = {"order": "probe", "cpu": self.cpu}
-        known.taken.append(self.prober.ask(order, PROBE_TIMEOUT_S) if known is self.beside else boot.engine.probe())
+        known.taken.append(probe.measure() if not own else self.prober.ask(order, PROBE_TIMEOUT_S) if known is self.beside else boot.engine.probe())
         known.at_s = time.monotonic()
         return known.taken[-1]
 
@@ -496,8 +498,12 @@ class Session:
 
     def ticks(self) -> Ticks | None:
         """Of the pinned processor; of all of them where the engine has them all; None where a server runs on another machine."""
-        server = self.campaign.server
-        return Ticks.read(self.cpu) if server is None or server.here else None
+        return Ticks.read(self.cpu) if self.here else None
+
+    @property
+    def here(self) -> bool:
+        """Whether what is measured runs on this machine."""
+        return self.campaign.server is None or self.campaign.server.here
 
     def shares(self, before: Ticks | None) -> Row:
         """What the hypervisor took of the processors that a cell ran on, and the machine's load after it."""

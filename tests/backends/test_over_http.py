@@ -45,6 +45,8 @@ def test_a_sweep_over_http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         else:
             assert row["plateau_output_throughput"] is None is row["plateau_share"]
         assert row["steal_share"] is not None and row["load_average"] is not None
+        # the machine is probed by the client, which runs on the server's
+        assert all(row[f"probe_{kind}_{when}_ms"] > 0 for kind in ("copy", "compute") for when in ("before", "after"))
     manifest = json.loads((out / "sweep_concurrency.manifest.json").read_text("utf8"))
     assert manifest["config"]["engine"]["server"]["missing"] == ["image_digest"]
     assert "model" not in manifest
