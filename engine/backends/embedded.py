@@ -55,6 +55,7 @@ class EmbeddedBackend:
         begin = time.perf_counter()
         self.info = self.ask({"order": "boot", "config": config, "fault": self.fault, "cpu": self.cpu}, timeout_s)
         self.boot_s = self.process.start_s + time.perf_counter() - begin
+        self.info["free_huge_share"] = self.process.free_huge_share
         return self.info
 
     def run(

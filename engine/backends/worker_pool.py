@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 from engine.backends.base import EngineFailure
 from engine.backends.worker_process import START_TIMEOUT_S, WORKER, WorkerProcess
+from engine.bench import contiguity
 from engine.machine import beside
 
 MOST = 4
@@ -61,9 +62,11 @@ class WorkerPool:
         return [self.cpu, *beside(self.cpu)][:MOST]
 
     def start(self, cpus: Sequence[int | None]) -> None:
+        share = contiguity.settle()
         for cpu in cpus:
             # one by one, so that a start that fails leaves none behind
             self.waiting.append(WorkerProcess(self.threads, cpu, self.command))
+            self.waiting[-1].free_huge_share = share
             self.importing.append(self.waiting[-1])
 
     def ahead(self, most: int) -> None:

@@ -47,6 +47,8 @@ class WorkerProcess:
         """Processor time of that."""
         self.share_s = 0.0
         """What of the command's time its imports took: of several processes that imported at once each has an equal part."""
+        self.free_huge_share: float | None = None
+        """Of free memory when it started, in blocks of 2 MiB and more."""
         self.failure: EngineFailure | None = None
         self.buffer = b""
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 closed by stop()

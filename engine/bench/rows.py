@@ -78,7 +78,7 @@ def knob_columns(config: EngineConfig | ServerConfig) -> Row:
     return row
 
 
-OF_BOOT = (*CAPACITIES, "server_version", "image_digest", "weights_revision")
+OF_BOOT = (*CAPACITIES, "free_huge_share", "server_version", "image_digest", "weights_revision")
 """Of a boot's server_info; the last three say which server and weights a foreign cell is about."""
 
 

@@ -15,7 +15,7 @@ from engine.backends.embedded import PROBE_TIMEOUT_S
 from engine.backends.identity import differs
 from engine.backends.server_config import ServerConfig
 from engine.backends.worker_process import WorkerProcess
-from engine.bench import probe, rows, sizing
+from engine.bench import contiguity, probe, rows, sizing
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
 from engine.bench.cells import Arm, Block, Cell
@@ -128,6 +128,8 @@ class Session:
         self.logs = logs
         """Where a server's logs are kept."""
         self.served_before = False
+        self.scattered = False
+        """Whether it was said that free memory is."""
         # a server's boot is its own; workers are started ahead, since most of their start needs no configuration
         self.pool = self.engine_class.pool(campaign.threads, cpu) if campaign.server is None else None
         self.costs = CostModel()
@@ -312,6 +314,12 @@ class Session:
             engine.stop()
             raise
         self.served_before = True
+        if not self.scattered and (info.get("free_huge_share") or 1.0) < contiguity.SCATTERED:
+            self.scattered = True
+            self.progress.say(
+                f"free memory is scattered ({100 * info['free_huge_share']:.0f} % of it in blocks of 2 MiB): boots may differ by more than what is compared; "
+                "as root, `echo 1 > /proc/sys/vm/compact_memory`"
+            )
         self.info.setdefault(arm.lane, info)
         self.note({**record, "seconds": started_s + time.perf_counter() - begin, "info": info})
         self.progress.result(f"booted {arm.label} in {engine.boot_s:.1f} s", self.costs.boot_s)
