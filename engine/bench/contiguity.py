@@ -14,7 +14,7 @@ BUDDYINFO = Path("/proc/buddyinfo")
 COMPACT = Path("/proc/sys/vm/compact_memory")
 HUGE_BYTES = 2 << 20
 SCATTERED = 0.6
-"""Below this share of free memory in huge blocks boots have been seen to differ by more than anything they were compared for."""
+"""Below this share of free memory in huge blocks a boot is told of: boots differed by up to three times at 0.4, by a few percent at 0.9."""
 
 
 def free_huge_share(text: str, page_bytes: int = mmap.PAGESIZE) -> float | None:

@@ -116,6 +116,7 @@ CASES = {
     "R49-sampling-not-speed": Rows([{}, {"decode_throughput": 300.0, "accept_length": 2.4, "accepted": 1400.0}]),
     "R50-stolen-time": Rows([{"steal_share": 0.1}]),
     "R51-moved-machine": Rows([{"probe_copy_before_ms": 2.0, "probe_copy_after_ms": 3.0}]),
+    "R53-scattered-memory": Rows([{"free_huge_share": 0.4}]),
     "R52-gate": Rows(manifests={"gate.csv": {"gate": {"controls": {"broken_fails": False, "off_off_lossless": True}}}}),
 }
 

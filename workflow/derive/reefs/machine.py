@@ -223,6 +223,18 @@ def moved_machine(data: Evidence):
         yield place(rows), f"{len(rows)} cells between probes that differ by more than a quarter", len(rows), known
 
 
+@reef("R53-scattered-memory", WARNING)
+def scattered_memory(data: Evidence):
+    """A boot took its pools out of scattered pages, and which boot gets which pages can decide what it measures.
+
+    Compact memory before measuring (as root: echo 1 > /proc/sys/vm/compact_memory), or measure on a machine that has not been up for long.
+    """
+    bad = [row for row in data.points if has(row, "free_huge_share") and row["free_huge_share"] < 0.6]
+    for rows in by_file(bad):
+        least = min(row["free_huge_share"] for row in rows)
+        yield place(rows), f"as little as {100 * least:.0f} % of free memory in blocks of 2 MiB", len({row.get("boot_id") for row in rows})
+
+
 CONTROLS = {"off_off_lossless": "base-again", "broken_fails": "broken", "state_moves": "state-bf16"}
 """Control of the gate -> the configuration that shows it."""
 
