@@ -25,7 +25,7 @@ import numpy as np
 from tests.data.synthetic_cost import write_verify_cost
 from tests.data.synthetic_gate import write_gate
 from tests.data.synthetic_instrument import write_instrument
-from tests.data.synthetic_stages import STEP, by_stage, ledger, search_stages
+from tests.data.synthetic_stages import FAULT, STEP, by_stage, ledger, search_stages, waits
 from tests.data.synthetic_sweeps import MORE, more_sweeps
 from workflow.derive.shown import OPERATORS, TARGETS
 
@@ -398,8 +398,9 @@ class Campaign:
             "state_usage_max": 0.5,
             "queue_max": 0,
             "retracted": 0,
-            **dict.fromkeys(("mem_fraction_static", "device_memory_bytes", "available_mem_bytes", "activation_peak_bytes"), ""),
-            "max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0,
+            **waits(cell.stage, cell.lane),
+            **dict.fromkeys(("mem_fraction_static", "device_memory_bytes", "available_mem_bytes", "activation_peak_bytes", *FAULT), ""),
+            "chunked_prefill_size": 2048, "max_total_num_tokens": 16384, "state_slots": 48, "radix_cache": "off", "cache_hit_rate": 0.0,
             **(timetable(cell.rate, requests) if cell.rate else {}),
             **more,
         }

@@ -12,6 +12,8 @@ DEVICE = 96 << 20
 SLACK = 0
 """Left over after a boot, beyond what the fraction leaves."""
 ANCHOR, STEP = 0.85, 0.01
+FAULT = {"oom_asked_bytes": 1048576, "oom_free_bytes": 524288}
+"""What the allocation that does not fit says."""
 
 
 def search_stages(campaign: Campaign, load: dict) -> None:
@@ -19,6 +21,7 @@ def search_stages(campaign: Campaign, load: dict) -> None:
     cache(campaign, load)
     knobs(campaign, load)
     request_caps(campaign, load)
+    front(campaign, load)
 
 
 def cell(campaign: Campaign, stage: str, lane: str, gamma: int, boot: int, label: str, **load):
@@ -56,8 +59,8 @@ def dead(campaign: Campaign, one, said: dict) -> None:
     blank = [name for name, value in row.items() if name not in said and isinstance(value, float) and name not in ("temperature", "top_p", "boot_s")]
     empty = {"completed": "", "failed": "", "steps": "", "rounds": "", "drafted": "", "accepted": "", "decode_tokens": ""}
     empty |= {"total_input_tokens": "", "total_output_tokens": "", "queue_max": "", "retracted": "", "step_source": ""}
-    note = "error: out of memory: asked 1048576 bytes, 524288 free"
-    campaign.add("search.csv", [row | dict.fromkeys(blank, "") | empty | {"status": "oom", "note": note}])
+    note = "error: out of memory: asked {oom_asked_bytes} bytes, {oom_free_bytes} free".format(**FAULT)
+    campaign.add("search.csv", [row | dict.fromkeys(blank, "") | empty | FAULT | {"status": "oom", "note": note}])
 
 
 def cache(campaign: Campaign, load: dict) -> None:
@@ -79,22 +82,48 @@ def cache(campaign: Campaign, load: dict) -> None:
 
 
 def knobs(campaign: Campaign, load: dict) -> None:
-    """The base, a setting that does nothing, and one that may."""
+    """The base, a setting that does nothing, and one that may; and where prompts are long, a prefill chunk that costs and one that does not."""
     physics, gamma = campaign.physics, campaign.plan.base_gamma
     quick = replace(physics, decode_ms=physics.decode_ms / physics.knob_gain, per_row_ms=physics.per_row_ms / physics.knob_gain)
     for repeat in range(campaign.plan.repeats):
         for label, own in (("base", physics), ("chunked_prefill_size=64", physics), ("base", physics), ("mamba_ssm_dtype=bfloat16", quick), ("base", physics)):
             campaign.measure("search", cell(campaign, "knobs", "dspark", gamma, 3000 + repeat, label, **load), own)
+        long = load | {"isl": 512, "osl": 8, "requests": 8}
+        for size in (2048, 64, 2048, 1024, 2048):
+            label = "base@bind" if size == 2048 else f"chunked_prefill_size={size}@bind"
+            own = replace(physics, prefill_ms=physics.prefill_ms * (4 if size == 64 else 1))
+            campaign.measure("search", cell(campaign, "knobs", "dspark", gamma, 3100 + repeat, label, **long), own, chunked_prefill_size=size)
+
+
+CAPS = (2, 4, 48)
+"""Request caps that are tried: the load fills the low ones, and the base has the high one."""
 
 
 def request_caps(campaign: Campaign, load: dict) -> None:
-    """A low cap leaves room for tokens; its requests queue, as if their prompts took longer."""
+    """A low cap leaves room for tokens, and its state slots are all in use; its requests queue, as if their prompts took longer."""
     physics, gamma = campaign.physics, campaign.plan.base_gamma
     for repeat in range(campaign.plan.repeats):
-        for cap in (2, 4, 8):
+        for cap in CAPS:
             own = replace(physics, prefill_ms=physics.prefill_ms * 16 / cap)
-            said = {"effective_max_running_requests": cap, "max_total_num_tokens": 17000 - 50 * cap}
+            said = {"effective_max_running_requests": cap, "max_total_num_tokens": 17000 - 50 * cap, "state_slots": cap}
+            said["state_usage_max"] = min(cap, load["concurrency"]) / cap
             campaign.measure("search", cell(campaign, "factorial", "dspark", gamma, 4000 + repeat, f"cap-{cap}/g{gamma}", **load), own, **said)
+
+
+def front(campaign: Campaign, load: dict) -> None:
+    """Each lane at a block size of its own, from one request at a time to several."""
+    for repeat in range(campaign.plan.repeats):
+        for level in (1, 4):
+            for lane, gamma in (("plain", 0), ("dspark", campaign.plan.base_gamma), ("mtp", 1)):
+                label = lane if lane != "dspark" else f"dspark-g{gamma}"
+                campaign.measure("search", cell(campaign, "frontier", lane, gamma, 6500 + repeat, label, **load | {"concurrency": level}))
+
+
+def waits(stage: str, lane: str) -> dict[str, int]:
+    """Steps in which the head of the queue waited, by cause: where arrivals have a timetable, each lane at its own wall."""
+    counts = {"plain": {"kv_pages": 40, "cap": 10}, "dspark": {"cap": 30, "state_slots": 10}}.get(lane, {}) if stage == "rate" else {}
+    causes = ("cap", "state_slots", "kv_pages", "prefill_budget", "new_token_reserve")
+    return {f"blocked_by_{cause}": counts.get(cause, 0) for cause in causes}
 
 
 def by_stage(points: list[dict], boot_s: float) -> dict[str, dict]:

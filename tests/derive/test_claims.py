@@ -33,7 +33,14 @@ def cook(folder):
     roomy = {"effective_max_running_requests": "160"}
     rewrite(folder, "search.csv", lambda rows: [row | roomy if (row["stage"], row["label"]) == ("cache", "radix-on") else row for row in rows])
     scale(folder, "sweep_concurrency.csv", "kv_usage_max", 4, lane="plain")
-    scale(folder, "search.csv", "mean_ttft_ms", 9.0, stage="factorial", effective_max_running_requests="8")
+    scale(folder, "search.csv", "mean_ttft_ms", 99.0, stage="factorial", effective_max_running_requests="48")
+    scale(folder, "search.csv", "output_throughput", 0.1, stage="factorial", effective_max_running_requests="48")
+    scale(folder, "search.csv", "state_usage_max", 0.5, stage="factorial")
+    scale(folder, "search.csv", "output_throughput", 0.2, stage="frontier", label="mtp")
+    scale(folder, "search.csv", "mean_tpot_ms", 0.2, stage="frontier", label="mtp")
+    scale(folder, "search.csv", "mean_ttft_ms", 0.2, stage="frontier", label="mtp")
+    scale(folder, "search.csv", "output_throughput", 0.5, stage="knobs", label="chunked_prefill_size=1024@bind")
+    plain_waits(folder, cap="200")
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
@@ -48,15 +55,19 @@ def accept(folder, osl, count):
 
 
 def longer_is_easier(folder):
-    """Long answers repeat themselves: more of their guesses are right."""
+    """Long answers repeat themselves: more of their guesses are right. And of the lanes at their best, DSpark has the first token soonest."""
     accept(folder, "16", 0)
+    scale(folder, "search.csv", "mean_ttft_ms", 0.2, stage="frontier", lane="dspark")
 
 
 def longer_is_harder(folder):
-    """Long answers are guessed worse, and their tokens and first tokens take longer."""
+    """Long answers are guessed worse, and their tokens and first tokens take longer. Memory and slots do not add up."""
     accept(folder, "64", 0)
     scale(folder, "requests_osl.csv", "e2e_ms", 2.0, osl="64")
     scale(folder, "requests_osl.csv", "ttft_ms", 1.5, osl="64")
+    every_wave("oom", {"oom_asked_bytes": "1024"})(folder)
+    more = {"state_slots": "100"}
+    rewrite(folder, "search.csv", lambda rows: [row | more if (row["stage"], row["label"]) == ("cache", "radix-off") else row for row in rows])
 
 
 def every_wave(status, becomes):
@@ -70,11 +81,19 @@ def every_wave(status, becomes):
     return change
 
 
+def plain_waits(folder, **steps):
+    """So many steps in which a plain request waited, by cause."""
+    told = {f"blocked_by_{cause}": count for cause, count in steps.items()}
+    rewrite(folder, "sweep_rate.csv", lambda rows: [row | told if row["lane"] == "plain" else row for row in rows])
+
+
 def crashed(folder):
     """Waves that did not say why they ended, and pools as full as one another."""
     every_wave("oom", {"status": "crash"})(folder)
     scale(folder, "sweep_concurrency.csv", "state_usage_max", 0.4)
     rewrite(folder, "sweep_isl.csv", lambda rows: [row | {"load_average": ""} for row in rows])
+    rewrite(folder, "search.csv", lambda rows: [row | {"max_concurrency": "2"} if row["stage"] == "factorial" else row for row in rows])
+    plain_waits(folder, cap="0", kv_pages="0")
     search_section(folder, (0.04, 0.01, 0.08), could_bind=None, verdict="not resolved", p=0.5)
 
 
@@ -276,6 +295,7 @@ EXPECTED = {
     "accept.depends_on_sampling": ("typical", "upside_down", "wrong_answers"),
     "accept.short_runs_mislead": ("typical", "flat_forward", "short_gate"),
     "accept.content_order": ("cheap_window", "upside_down", "typical"),
+    "cache.capacity_arithmetic": ("typical", "steep_forward", "rough"),
     "cache.costs_on_random": ("typical", "cheap_window", "rough"),
     "cache.takes_room": ("typical", "cooked", "rough"),
     "cache.wins_on_shared": ("typical", "dear_window", "few_repeats"),
@@ -300,11 +320,14 @@ EXPECTED = {
     "kernels.one_source": ("typical", "compiled_apart", "one_vendor"),
     "kernels.no_spills": ("typical", "compiled_apart", "one_vendor"),
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
+    "knobs.chunk.floor_not_slope": ("typical", "cooked", "rough"),
     "knobs.best_pays": ("typical", "cooked", "rough"),
     **{f"knobs.{knob}.{what}": ("typical", "cooked", "few_repeats") for knob in KNOBS for what in ("could_bind", "moves")},
     "lanes.best_absolute": ("cheap_everywhere", "typical", "few_repeats"),
     **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
     "lanes.drafter_pays.lookup": ("cheap_window", "dear_window", "few_repeats"),
+    "lanes.front_alone.tpot": ("typical", "cooked", "rough"),
+    "lanes.front_alone.ttft": ("flat_forward", "cooked", "rough"),
     "lanes.crossover_exists": ("batch", "dear_window", "rough"),
     "lanes.spec_wins_at_one": ("typical", "dear_window", "rough"),
     "loss.closes": ("typical", "cooked", "rough"),
@@ -320,6 +343,7 @@ EXPECTED = {
     "machine.uncrowded": ("typical", "cooked", "few_repeats"),
     "machine.quiet": ("typical", "cooked", "few_repeats"),
     "memory.boot_proves_nothing": ("typical", "cooked", "few_repeats"),
+    "memory.fault_tells": ("typical", "steep_forward", "cooked"),
     "memory.floor_overshoots": ("typical", "cooked", "anchors_alone"),
     "memory.peak_predicts": ("typical", "dear_window", "anchors_alone"),
     "mutation.every_key_moves": ("every_key_moved", "one_key_stood", "no_key_tried"),
@@ -347,6 +371,9 @@ EXPECTED = {
     "search.staged_cheaper": ("typical", "cheap_window", "few_repeats"),
     "search.winner_confirmed": ("dear_window", "cooked", "rough"),
     "walls.cap_trades_tokens": ("typical", "cooked", "few_repeats"),
+    "walls.default_cap_best": ("typical", "cooked", "rough"),
+    "walls.full_by_construction": ("typical", "cooked", "few_repeats"),
+    "walls.queue_cause": ("typical", "cooked", "few_repeats"),
     "walls.opposite": ("cooked", "typical", "few_repeats"),
     **{f"window.spec_pays.{content}": SPEC_PAYS for content in (*CONTENTS, "all")},
     "window.accept_sublinear": ("typical", "upside_down", "few_repeats"),

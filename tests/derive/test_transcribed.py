@@ -76,6 +76,13 @@ def test_one_factor_at_a_time(derivations):
     assert value(k3, "rows.lanes.ratio") > 1.9
 
 
+def test_the_allocation_that_failed_says_what_it_lacked(derivations):
+    k3 = derivations["k3-mi355x"]
+    found = {what: value(k3, f"memory.plain.t3.{what}") for what in ("fraction", "asked", "free_at_fault")}
+    assert found == {"fraction": pytest.approx(95), "asked": 1_750_000_000, "free_at_fault": 1_010_000_000}
+    assert k3.result("memory.plain.t3.asked").fact.status == "transcribed" and k3.claim("memory.fault_tells").verdict == "holds"
+
+
 def test_wins_rest_on_the_repeats_of_the_publication(derivations):
     k3 = derivations["k3-mi355x"]
     assert value(k3, "noise.comparisons") == 8 and value(k3, "noise.floor") == pytest.approx(7.83, abs=0.01)

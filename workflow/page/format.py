@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 NBSP, NARROW, MINUS = "\u00a0", "\u202f", "\u2212"
 RANGE = {"en": "–", "zh": "～"}
 LIST = {"en": ", ", "zh": "、"}
-NUMBERS = re.compile(r"\d+(, \d+)+")
-"""A label that is a row of whole numbers, as the derivation joins them."""
+ROW = re.compile(r"[a-z0-9-]+(, [a-z0-9-]+)+")
+"""A label that is a row of whole numbers or of names, as the derivation joins them."""
 DECIMALS = {"ratio": 2, "percent": 1, "points": 1, "length": 2, "probability": 2}
 SIGNIFICANT = 3
 PREFIXES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
@@ -231,9 +231,10 @@ class Formatter:
         return f"{text}{NBSP}{name}" if name else text
 
     def label(self, fact: Fact, language: str) -> str:
-        """The name of a label value; `plain` is written as strings.yaml names it. Numbers in a row are parted as the language parts them."""
-        said = self._sayings.say(str(fact.value), language)
-        return said.replace(", ", LIST[language]) if NUMBERS.fullmatch(said) else said
+        """The name of a label value; `plain` is written as strings.yaml names it. What stands in a row is named one by one, parted as the language parts."""
+        text = str(fact.value)
+        parts = text.split(", ") if ROW.fullmatch(text) else [text]
+        return LIST[language].join(self._sayings.say(part, language) for part in parts)
 
     def reason(self, text: str, language: str) -> str:
         """Why a fact is missing; the program's own English where the other language is not known."""

@@ -1,6 +1,8 @@
 """Single settings, and the prefix cache."""
 
-from workflow.derive.claims.kinds import above, below
+import math
+
+from workflow.derive.claims.kinds import above, below, counted
 from workflow.derive.facts.cache import SIDE, TRAFFIC
 from workflow.derive.registry import claim
 
@@ -33,6 +35,29 @@ def takes_room(read):
     """With the prefix cache the engine admits fewer requests at once than without it, from the same budget."""
     cite_cache(read)
     return below(read["cache.on.running"], read["cache.off.running"])
+
+
+@claim("cache.capacity_arithmetic", kind="count", measure="requests")
+def capacity_arithmetic(read):
+    """With the prefix cache the engine admits as many requests as the pool of the boots without it has slots for, a whole number of slots each."""
+    cite_cache(read)
+    if read.exact("cache.on.slots_a_request").value == 1:
+        read.unresolved("with the cache a request takes one slot, as without it")
+    return counted(read["cache.foretold_running"], round(read.exact("cache.on.running").value))
+
+
+@claim("knobs.chunk.floor_not_slope", kind="direction")
+def floor_not_slope(read):
+    """Where it can bind, the largest prefill chunk tried costs less against the base's than its part, by halvings, of what the smallest one costs."""
+    read.cite("knobs.chunk.isl", *(f"knobs.chunk.{side}.ratio" for side in ("small", "large")))
+    small, large, base = (math.log2(read.exact(f"knobs.chunk.{side}.size").value) for side in ("small", "large", "base"))
+    if base <= large:
+        read.unresolved("the base's prefill chunk is not larger than those beside it")
+    if not read.has("knobs.chunk.detectable"):
+        read.unresolved("nothing says how far the ratio may be off")
+    part = (base - large) / (base - small)
+    margin = above(read.exact("knobs.chunk.large.ratio")) - above(read.exact("knobs.chunk.small.ratio")) * part
+    return margin, math.hypot(1, part) * math.log1p(read.exact("knobs.chunk.detectable").to("").value)
 
 
 @claim("knobs.best_pays", kind="direction", says=("best", "holds.faster", "fails.slower"))

@@ -1,5 +1,7 @@
 """The memory ceiling."""
 
+from workflow.derive.claims.kinds import counted
+from workflow.derive.facts.faults import SAID
 from workflow.derive.registry import DECLARED, claim
 
 
@@ -38,3 +40,13 @@ def peak_predicts(read):
     if read.exact("memory.floor_less_peak.tested").value == 0:
         read.unresolved("no wave at an anchor ran to its end with another fraction tried beyond it")
     return 1.5 - read["memory.floor_less_peak.steps_off"].value
+
+
+@claim("memory.fault_tells", kind="count", measure="tries")
+def fault_tells(read):
+    """Each allocation that failed had asked for more than was free when its failure was reported."""
+    read.cite(*(f"memory.{lane}.fault.{said}" for lane in DECLARED["lane"] for said in SAID))
+    told = round(read.exact("memory.faults.told").value)
+    if not told:
+        read.unresolved("no try ran out of memory")
+    return counted(read["memory.faults.short"], told)

@@ -1,7 +1,9 @@
 """The two pools."""
 
-from workflow.derive.claims.kinds import above
-from workflow.derive.facts.walls import END
+import math
+
+from workflow.derive.claims.kinds import above, counted
+from workflow.derive.facts.walls import CAPS, END
 from workflow.derive.registry import DECLARED, claim
 from workflow.derive.sample import least
 
@@ -19,3 +21,32 @@ def cap_trades_tokens(read):
     read.cite("walls.cap.gamma", "walls.cap.concurrency", *(f"walls.cap.{end}.{what}" for end in END for what in ("cap", "output_throughput")))
     tokens, waits = ([read[f"walls.cap.{end}.{what}"] for end in END] for what in ("tokens", "ttft_ms"))
     return least([above(*tokens), above(*waits)])
+
+
+@claim("walls.full_by_construction", kind="count", measure="caps")
+def full_by_construction(read):
+    """Under each request cap that the load could fill, the pool has state slots in proportion to the cap, and all of them are in use."""
+    read.cite("walls.cap.gamma", "walls.cap.concurrency", *(f"walls.cap.{end}.{what}" for end in END for what in ("cap", "slots", "state")))
+    tried = round(read.exact("walls.cap.reached").value)
+    if tried < 2:
+        read.unresolved("fewer than two request caps were tried under as many requests in flight")
+    return counted(read["walls.cap.full"], tried)
+
+
+@claim("walls.default_cap_best", kind="superlative")
+def default_cap_best(read):
+    """At one block size, more tokens/s are served under the default request cap than under any other that was tried."""
+    read.cite("walls.cap.gamma", "walls.cap.concurrency", *(f"walls.cap.{what}" for what in ("default", "rival.cap", "rival.ratio", "detectable")))
+    margin = least([above(read[key]) for key in read.present(f"walls.cap.t{place}.ratio" for place in CAPS)])
+    if not read.has("walls.cap.detectable"):
+        read.unresolved("nothing says how far the ratio may be off")
+    return margin, math.log1p(read.exact("walls.cap.detectable").to("").value)
+
+
+@claim("walls.queue_cause", kind="bound", measure="share")
+def queue_cause(read):
+    """In most of the steps with a request waiting, plain decoding waits for KV pages, and DSpark for state slots or for the cap."""
+    read.cite(*(f"walls.{lane}.{what}" for lane in DECLARED["lane"] for what in ("queue_cause", "queue_share")))
+    if not all(read.exact(f"walls.{lane}.waits").value for lane in DECLARED["lane"]):
+        read.unresolved("no request waited in one of the lanes")
+    return least([read[f"walls.{lane}.wall_share"].to("") - 0.5 for lane in DECLARED["lane"]])

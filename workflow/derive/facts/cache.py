@@ -76,6 +76,15 @@ def slots_a_request(read):
     return int(read["cache.on.slots"].value // read["cache.on.running"].value)
 
 
+@fact("cache.foretold_running", kind="count", status="computed")
+def foretold_running(read):
+    """state slots of the boots without the cache / slots a request with it, whole requests"""
+    each = read["cache.on.slots_a_request"].value
+    if each < 1:
+        raise Missing("with the cache more requests are admitted than there are slots")
+    return int(read["cache.off.slots"].value // each)
+
+
 @fact("cache.concurrency", kind="count")
 def concurrency(read):
     """requests in flight in the cells of the cache stage"""

@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from workflow.derive.registry import DECLARED, fact
-from workflow.derive.rows import Missing
+from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
 
 SURVIVED, RAN_OUT, OTHERWISE = "survived", "ran-out", "ended-otherwise"
 ENDED = ("ok", "oom", "crash", "timeout")
+BOOTED = ("mem_fraction_static", "available_mem_bytes")
+"""Columns that a row of a boot fills."""
 ATTEMPTS = tuple(range(1, 9))
 
 
@@ -30,19 +34,23 @@ class Attempt:
     peak: float | None
 
 
+def tries(read, lane: str) -> Rows:
+    """Rows of the fractions that booted in one lane, in the order of measuring."""
+    rows = read.points("search", stage="memory", lane=lane, status=ENDED)
+    rows = rows.where_true(np.array([bool(fraction and free) for fraction, free in zip(*(rows.texts(name) for name in BOOTED))]))
+    if not len(rows):
+        raise Missing(f"no fraction of lane {lane} was booted")
+    return rows
+
+
 def attempts(read, lane: str) -> list[Attempt]:
     """The fractions tried in one lane, in the order of measuring."""
-    rows = read.points("search", stage="memory", lane=lane, status=ENDED)
-    names = ("label", "mem_fraction_static", "status", "failed", "available_mem_bytes", "activation_peak_bytes")
+    rows = tries(read, lane)
     found = []
-    for label, fraction, status, failed, free, peak in zip(*(rows.texts(name) for name in names)):
-        if not fraction or not free:
-            continue
+    for label, status, failed, peak, fraction, free in zip(*(rows.texts(name) for name in ("label", "status", "failed", "activation_peak_bytes", *BOOTED))):
         lost = status == "ok" and float(failed or 0) > 0
         outcome = RAN_OUT if status == "oom" or lost else SURVIVED if status == "ok" else OTHERWISE
         found.append(Attempt(label.endswith("-anchor"), float(fraction), outcome, float(free), float(peak) if peak else None))
-    if not found:
-        raise Missing(f"no fraction of lane {lane} was booted")
     return found
 
 

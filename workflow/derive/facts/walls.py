@@ -7,8 +7,6 @@ from workflow.derive.facts.search import named
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing, Rows
 
-BLOCKS = ("cap", "state_slots", "kv_pages", "prefill_budget", "new_token_reserve")
-
 
 def cells(read, lane: str) -> Rows:
     return read.points("concurrency", lane=lane, max_concurrency=levels(read)[-1])
@@ -99,6 +97,16 @@ for prefix, choices in (("t{place}", CAPS), ("{place}", tuple(END))):
     def cap_tokens(read, place):
         """KV tokens of the pool under one request cap"""
         return whole(one_cap(read, place), "max_total_num_tokens")
+
+    @fact(f"walls.cap.{prefix}.slots", kind="count", place=choices)
+    def cap_slots(read, place):
+        """recurrent state slots of the pool under one request cap"""
+        return whole(one_cap(read, place), "state_slots")
+
+    @fact(f"walls.cap.{prefix}.state", kind="percent", unit="percent", place=choices)
+    def cap_state(read, place):
+        """largest share of the state slots in use under one request cap, mean over its cells"""
+        return one_cap(read, place).mean("state_usage_max").to("percent")
 
     @fact(f"walls.cap.{prefix}.ttft_ms", kind="duration", unit="ms", place=choices)
     def cap_ttft(read, place):

@@ -92,18 +92,24 @@ def _prediction(panel: Panel, values: Values, fact: str, y: float) -> None:
     panel.sheet.text(panel.sheet.width, y + panel.sheet.layout.text * 0.35, number(fact), "end")
 
 
+def columns(values: Values) -> tuple[str, ...]:
+    """What the table says of a try; what failed allocations reported where any did."""
+    told = any(value(values, f"memory.{lane}.t{mark.at}.asked") is not None for lane in LANES for mark in tries(values, lane))
+    return ("fraction", "free", "outcome", *(("asked", "free_at_fault") if told else ()))
+
+
 def table(values: Values) -> Table:
-    rows = []
+    rows, shown = [], columns(values)
+    rest = (key(values, "-"),) * (len(shown) - 1)
     for lane in LANES:
         for mark in tries(values, lane):
-            row = f"memory.{lane}.t{mark.at}"
-            rows.append((name(f"{lane}_tried"), *(key(values, f"{row}.{what}") for what in ("fraction", "free", "outcome"))))
+            rows.append((name(f"{lane}_tried"), *(key(values, f"memory.{lane}.t{mark.at}.{what}") for what in shown)))
         for what in PREDICTIONS:
             if value(values, f"memory.{lane}.{what}") is not None:
-                rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}"), key(values, "-"), key(values, "-")))
+                rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}"), *rest))
         for what in ("boot", "peak") if None not in stack(values, lane) else ():
-            rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}_share"), key(values, "-"), key(values, "-")))
-    return Table(("what", "fraction", "free", "outcome"), tuple(rows))
+            rows.append((name(f"{lane}_{what}"), key(values, f"memory.{lane}.{what}_share"), *rest))
+    return Table(("what", *shown), tuple(rows))
 
 
 PLATE = Plate("memory-wall", "memory.floor_overshoots", draw, table, needs=("memory.device_bytes",))

@@ -1,0 +1,57 @@
+"""Which arms nothing else is ahead of in throughput and in time, and whether that leaves a trade."""
+
+import pytest
+
+from tests.derive.edit import rewrite, scale
+from workflow.derive import load
+from workflow.derive.evaluate import Derivation
+
+
+def scaled(folder, lane, throughput, time):
+    """One lane of the frontier at all loads with its throughput and its times multiplied."""
+    scale(folder, "search.csv", "output_throughput", throughput, stage="frontier", lane=lane)
+    for column in ("mean_tpot_ms", "mean_ttft_ms"):
+        scale(folder, "search.csv", column, time, stage="frontier", lane=lane)
+    return Derivation(load.load(folder))
+
+
+def arms(derivation, place, against="tpot"):
+    return str(derivation.result(f"lanes.front.{place}.{against}.arms").fact.value).split(", ")
+
+
+@pytest.mark.parametrize("against", ["tpot", "ttft"])
+def test_who_is_ahead_in_both_is_alone(scratch, against):
+    derivation = scaled(scratch, "mtp", 9.0, 0.1)
+    assert arms(derivation, "fewest", against) == arms(derivation, "most", against) == ["mtp"]
+    assert derivation.result(f"lanes.front.t1.{against}.lead").fact.value > 1
+    assert derivation.claim(f"lanes.front_alone.{against}").verdict == "holds"
+
+
+def test_more_throughput_for_more_time_is_a_trade(scratch):
+    derivation = scaled(scratch, "plain", 9.0, 9.0)
+    assert "plain" in arms(derivation, "t1") and len(arms(derivation, "t1")) > 1
+    assert derivation.result("lanes.front.t1.tpot.lead").fact.value < 1
+    assert derivation.claim("lanes.front_alone.tpot").verdict == "fails"
+
+
+def test_what_the_noise_does_not_tell_apart_stays_in_front(scratch):
+    """A lane with the cells of another, all but a hair."""
+    columns = ("mean_tpot_ms", "mean_ttft_ms", "output_throughput")
+
+    def as_dspark(rows):
+        front = [row for row in rows if row["stage"] == "frontier"]
+        theirs = {(row["boot"], row["max_concurrency"]): row for row in front if row["lane"] == "dspark"}
+        for row in front:
+            if row["lane"] == "mtp":
+                row |= {name: repr(float(theirs[row["boot"], row["max_concurrency"]][name]) * 1.0001) for name in columns}
+        return rows
+
+    rewrite(scratch, "search.csv", as_dspark)
+    front = arms(Derivation(load.load(scratch)), "t1")
+    assert "mtp" in front and any(name.startswith("dspark") for name in front)
+
+
+def test_ends_are_the_first_and_the_last_load(derivation):
+    found = {place: derivation.result(f"lanes.front.{place}.concurrency").fact.value for place in ("t1", "t2", "fewest", "most")}
+    assert found == {"t1": 1, "t2": 4, "fewest": 1, "most": 4}
+    assert derivation.result("lanes.front.loads").fact.value == 2 and derivation.result("lanes.front.t3.concurrency").fact.missing

@@ -1,0 +1,13 @@
+"""Whether the choice of a lane is a trade between throughput and time."""
+
+from workflow.derive.claims.kinds import above
+from workflow.derive.facts.front import AGAINST, ENDS, PLACES
+from workflow.derive.registry import claim
+from workflow.derive.sample import least
+
+
+@claim("lanes.front_alone.{against}", kind="superlative", against=AGAINST)
+def front_alone(read, against):
+    """At each load one lane, at its own best block size, is ahead of every other in throughput and in time: no trade between the two is left."""
+    read.cite("lanes.front.loads", *(f"lanes.front.{end}.{what}" for end in ENDS for what in ("concurrency", f"{against}.arms")))
+    return least([above(read[key]) for key in read.present(f"lanes.front.t{place}.{against}.lead" for place in PLACES)])

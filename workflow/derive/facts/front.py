@@ -1,0 +1,99 @@
+"""The lanes' frontier: throughput against time, each lane at the block size that suited it, at several numbers of requests in flight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workflow.derive.facts.compare import beyond_noise
+from workflow.derive.registry import fact
+from workflow.derive.rows import Missing, Rows
+from workflow.derive.sample import Sample, least
+
+TIMES = {"tpot": "mean_tpot_ms", "ttft": "mean_ttft_ms"}
+AGAINST = tuple(TIMES)
+PLACES = tuple(range(1, 7))
+"""Places of the loads, from the fewest requests in flight up."""
+ENDS = {"fewest": 0, "most": -1}
+
+
+def cells(read, **where) -> Rows:
+    return read.points("search", stage="frontier", **where)
+
+
+def loads(read) -> list[str]:
+    """Requests in flight at which the lanes' best were measured, rising."""
+    return sorted(set(cells(read).texts("max_concurrency")), key=int)
+
+
+def load_at(read, place) -> str:
+    """`place`: 1 for the fewest requests in flight, or the name of an end."""
+    found = loads(read)
+    if place in ENDS:
+        return found[ENDS[place]]
+    if place > len(found):
+        raise Missing(f"the lanes' best were measured at {len(found)} loads")
+    return found[place - 1]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One lane at one block size under one load: geometric means over its boots, which pair with those of the arms beside it."""
+
+    label: str
+    lane: str
+    rate: Sample
+    time: Sample
+
+    def over(self, other: Arm) -> Sample:
+        """The lesser of what it is ahead by in throughput and in time: above one, it is ahead in both."""
+        return least([self.rate / other.rate, other.time / self.time])
+
+    def dominates(self, read, other: Arm) -> bool:
+        """Whether it is ahead in both by more than the noise."""
+        return beyond_noise(read, self.rate / other.rate) > 0 and beyond_noise(read, other.time / self.time) > 0
+
+
+def arms(read, place, against: str) -> list[Arm]:
+    rows = cells(read, max_concurrency=load_at(read, place))
+    labels, lanes = rows.texts("label"), rows.texts("lane")
+    rates, times = (np.log(rows.read(column)) for column in ("output_throughput", TIMES[against]))
+    found = []
+    for label, lane in dict.fromkeys(zip(labels, lanes)):
+        keep = np.array([one == label for one in labels])
+        own = rows.where_true(keep)
+        count = own.weights.sums(own.index, np.ones(len(own)))
+        rate, time = (Sample(np.exp(own.weights.sums(own.index, logs[keep]) / count)) for logs in (rates, times))
+        found.append(Arm(label, lane, rate, time))
+    return found
+
+
+@fact("lanes.front.loads", kind="count")
+def load_count(read):
+    """numbers of requests in flight at which the lanes' best were measured"""
+    return len(loads(read))
+
+
+for prefix, choices in (("t{place}", PLACES), ("{place}", tuple(ENDS))):
+
+    @fact(f"lanes.front.{prefix}.concurrency", kind="count", place=choices)
+    def concurrency(read, place):
+        """requests in flight of one load"""
+        return int(load_at(read, place))
+
+    @fact(f"lanes.front.{prefix}.{{against}}.arms", kind="label", place=choices, against=AGAINST)
+    def front(read, place, against):
+        """arms that no other is ahead of in both throughput and time, beyond the noise, at that load"""
+        every = arms(read, place, against)
+        return ", ".join(arm.label for arm in every if not any(other.dominates(read, arm) for other in every if other is not arm))
+
+    @fact(f"lanes.front.{prefix}.{{against}}.lead", kind="ratio", place=choices, against=AGAINST)
+    def lead(read, place, against):
+        """what the lane in front is ahead by of every other lane, the lesser of throughput and time: below one where no lane is ahead in both"""
+        every = arms(read, place, against)
+        rivals = {arm.label: [other for other in every if other.lane != arm.lane] for arm in every}
+        if not all(rivals.values()):
+            raise Missing("one lane only")
+        leads = [least([arm.over(other) for other in rivals[arm.label]]) for arm in every]
+        return max(leads, key=lambda sample: sample.value)
