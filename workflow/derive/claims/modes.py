@@ -73,4 +73,4 @@ def beats_memory(read):
 def regime(read, mode):
     """The shares of a plain forward are consistent with one thing that bounds it: the cache, the bandwidth of memory, or dispatch."""
     read.cite(f"modes.{mode}.regime", *(f"modes.{mode}.share.{part}" for part in ("memory", "position", "fixed")))
-    return greatest(list(regimes_of(shares(read, mode), read.threshold("modes.regime")).values()))
+    return greatest(list(regimes_of(shares(read, mode)).values()))

@@ -116,14 +116,18 @@ def parts_of(over_bound: Sample, widest_ratio: Sample, widest: float) -> dict[st
     return {"memory": memory, "position": position, "fixed": 1 - memory - position}
 
 
-def regimes_of(parts: dict[str, Sample], limit: Sample) -> dict[str, Sample]:
+MAJORITY = 0.5
+"""A share beyond it outweighs everything else together: what "bound by" means here, and no limit that could have been set otherwise."""
+
+
+def regimes_of(parts: dict[str, Sample]) -> dict[str, Sample]:
     """How far the shares stand inside each regime, in shares of a plain forward; below 0: outside it.
 
-    cache: faster than memory could deliver the weights. bandwidth: reading them takes more than `limit` of the forward. dispatch: what
-    neither the weights nor the positions explain takes more than that, which is consistent with work that is done once an operator.
+    cache: faster than memory could deliver the weights. bandwidth: reading them outweighs the rest. dispatch: what neither the weights
+    nor the positions explain outweighs them, which is consistent with work that is done once an operator.
     """
-    memory, fixed, limit = parts["memory"], parts["fixed"], limit.to("")
-    return {"cache": memory - 1, "bandwidth": least([1 - memory, memory - limit]), "dispatch": fixed - limit}
+    memory, fixed = parts["memory"], parts["fixed"]
+    return {"cache": memory - 1, "bandwidth": least([1 - memory, memory - MAJORITY]), "dispatch": fixed - MAJORITY}
 
 
 def shares(read, mode: str) -> dict[str, Sample]:
@@ -139,7 +143,7 @@ def share(read, mode, part):
 @fact("modes.{mode}.regime", kind="label", mode=MODES)
 def regime(read, mode):
     """what the shares of a plain forward are consistent with: cache, bandwidth or dispatch"""
-    inside = regimes_of(shares(read, mode), read["threshold.modes.regime"])
+    inside = regimes_of(shares(read, mode))
     found = max(inside, key=lambda name: inside[name].value)
     if inside[found].value < 0:
         raise Missing("no part of the forward outweighs the others")
