@@ -17,6 +17,7 @@ def non_inferior(read, task):
         "gate.repeats",
         f"gate.problems.{task}",
         f"gate.candidate.{task}.lower",
+        f"gate.candidate.{task}.would_resolve",
         *(f"gate.{role}.{task}.score" for role in SCORED),
     )
     if read[f"gate.base.{task}.score"].value == 0:

@@ -39,6 +39,12 @@ def step_time(read, mode, arm, block):
     return measures.per_step(points(read, mode, arm), block)
 
 
+@fact("modes.{mode}.{arm}.draft_ms", kind="duration", unit="ms/step", mode=MODES, arm=ARMS)
+def draft_time(read, mode, arm):
+    """T_draft: mean drafting of a round's step of the cell, wall clock of the engine"""
+    return measures.per_step(points(read, mode, arm), "draft_ms")
+
+
 @fact("modes.{mode}.{arm}.accept_length", kind="length", unit="token/round", mode=MODES, arm=ARMS)
 def accept_length(read, mode, arm):
     """1 + accepted / rounds, bonus included, before truncation, pooled over the requests"""
@@ -171,6 +177,7 @@ for what, kind, unit in (
     ("break_even_ratio", "ratio", ""),
     ("accept_length", "length", "token/round"),
     ("tpot_ms", "duration", "ms/token"),
+    ("draft_ms", "duration", "ms/step"),
 ):
 
     def at_best(read, mode, what=what):
