@@ -24,6 +24,7 @@ def observe(folder, *ranges):
             same = {"what": "accept length", "unit": "tokens", "context": 1000 * (place + 1), "source": "a report", "found": "no", "caveat": "other hardware"}
             writer.writerow(same | {"id": f"accept_{place}", "low": low, "high": high, "hardware": f"machine {place % 2}"})
     about = {"schema": 1, "file": path.name, "kind": "external", "campaign": "synthetic", "status": "transcribed", "command": "restated by hand", "rows": len(ranges)}
+    about["origin"] = {"title": "t", "publisher": "p", "address": None, "published": None, "measured": None, "hardware": "h", "model": "m", "software": "s", "files": ["f"]}
     about["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
     (folder / "external.manifest.json").write_text(json.dumps(about), "utf8")
 
