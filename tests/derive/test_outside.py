@@ -63,3 +63,10 @@ def test_an_observation_of_something_else_does_not_count(scratch):
     (scratch / "external.manifest.json").write_text(json.dumps(about | {"sha256": hashlib.sha256(text.encode()).hexdigest()}), "utf8")
     fact = Derivation(load.load(scratch)).result("accept.external.count").fact
     assert fact.reason == "external.csv observes no accept length"
+
+
+def test_a_campaign_that_cites_others_is_still_one_that_was_measured_here(scratch):
+    observe(scratch, (1.5, 2.0))
+    derivation = Derivation(load.load(scratch), resamples=0)
+    for key in ("origin.hardware", "origin.publisher", "origin.rows"):
+        assert derivation.result(key).fact.reason == "this campaign was measured here, not transcribed"
