@@ -152,3 +152,29 @@ def test_a_step_defined_as_accept_length_times_time_per_token_is_an_identity(mea
 
     monkeypatch.setattr(registry, "FACTS", [*registry.FACTS, registry.Definition("test.gap", gap, "percent", "percent")])
     assert identity.replay(Prover(measured), "test.gap").is_identity
+
+
+def test_a_sum_of_blocks_is_a_shorter_ruler(values):
+    """The toy engine's timers of blocks see nine tenths of the least time of a forward, whose median is a little longer."""
+    gamma = values.fact("window.all.best_gamma").value
+    clock = (3.9 + 0.28 * gamma) / 3.9
+    assert values.fact("division.ruler.clock.verify_ratio").value == pytest.approx(clock, rel=1e-6)
+    assert values.fact("division.ruler.blocks.verify_ratio").value == pytest.approx(clock * 0.9 / 1.03, rel=1e-6)
+    assert values.fact("division.ruler.blocks.speedup").value > values.fact("division.ruler.clock.speedup").value
+    assert values.fact("division.ruler.clock.speedup").value == pytest.approx(values.fact("window.all.best_speedup").value, rel=0.1)
+
+
+def test_timers_that_leave_nothing_out_are_the_same_ruler(scratch):
+    scale(scratch, "sweep_verify_cost.csv", "block_sum_ms", 1.03 / 0.9)
+    claim = Derivation(load.load(scratch)).claim("division.block_sum_misleads")
+    assert claim.verdict == "unresolved" and claim.margin == pytest.approx(0, abs=1e-6)
+
+
+def test_a_forward_without_timers_of_blocks_is_no_ruler(scratch):
+    from tests.derive.edit import rewrite
+
+    rewrite(scratch, "sweep_verify_cost.csv", lambda rows: [row | {"block_sum_ms": ""} for row in rows])
+    derivation = Derivation(load.load(scratch), resamples=0)
+    assert derivation.claim("division.block_sum_misleads").verdict == "missing"
+    assert "column block_sum_ms is empty" in derivation.result("division.ruler.blocks.verify_ratio").fact.reason
+    assert not derivation.result("division.ruler.clock.verify_ratio").fact.missing

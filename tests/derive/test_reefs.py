@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
 
 from engine.bench.compare import Spread, compare
+from tests.data.partial import only_failed
 from tests.data.synthetic import write_campaign
 from workflow.cli import main
 from workflow.derive import reefs
 from workflow.derive.__main__ import derive
+from workflow.derive.evaluate import Derivation
 from workflow.derive.load import load
 from workflow.derive.reefs.evidence import Evidence
 from workflow.derive.reefs.machine import CONTROLS
 from workflow.page.strings import Strings
+from workflow.plan import CAMPAIGNS, ROOT
 
 R52 = next(one for one in reefs.REEFS if one.name == "R52-gate")
 
@@ -234,6 +238,39 @@ def test_positions_of_one_probability_are_no_finding_and_few_rounds_are_not_look
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():
     (reef,) = [one for one in reefs.REEFS if one.name == "R42-rounded"]
     assert list(reef.findings(Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"output_throughput": 201.25}]))) == []
+
+
+def verdicts(campaign, findings=None) -> dict[str, str]:
+    """Detector -> verdict of its claim, on the findings of the campaign or on given ones."""
+    derivation = Derivation(campaign, resamples=0)
+    if findings is not None:
+        derivation.shared["reefs"] = findings
+    return {one.name: derivation.claim(f"reefs.{one.name}.fired").verdict for one in reefs.REEFS}
+
+
+def test_each_detector_has_a_claim_that_holds_where_it_fired_and_fails_where_it_did_not(folder: Path):
+    campaign = load(folder)
+    every = [finding for one in reefs.REEFS for finding in one.findings(CASES[one.name])]
+    assert set(verdicts(campaign, every).values()) == {"holds"}
+    assert set(verdicts(campaign, []).values()) == {"fails"}
+
+
+def test_where_nothing_ended_well_a_silent_detector_says_nothing(folder: Path, tmp_path: Path):
+    spoiled = shutil.copytree(folder, tmp_path / "synthetic")
+    only_failed(spoiled)
+    assert set(verdicts(load(spoiled), []).values()) == {"unresolved"}
+
+
+def test_without_points_the_claims_of_the_detectors_are_missing():
+    assert set(verdicts(load(ROOT / CAMPAIGNS / "m1max-mtp")).values()) == {"missing"}
+
+
+def test_the_list_on_the_page_is_that_of_the_claims_that_hold(folder: Path):
+    campaign = load(folder)
+    derivation = Derivation(campaign, resamples=0)
+    places = [derivation.result(f"reefs.f{place}.name").fact for place in range(1, len(reefs.REEFS) + 1)]
+    listed = {fact.value for fact in places if not fact.missing}
+    assert listed and listed == {name for name, verdict in verdicts(campaign).items() if verdict == "holds"}
 
 
 def test_names_are_documented_and_severities_known():

@@ -80,7 +80,14 @@ STEPS = {
 """One row is one step: times are of that step; `running` rows each do one round in it (of width 1 in the plain lane)."""
 TRACE = {"commit_ms": "ms", "draft_ms": "ms", "verify_ms": "ms"}
 KERNELS = {"bin_bytes": "byte", "shared_bytes": "byte"}
-VERIFY_COST = {"min_ms": "ms/step", "median_ms": "ms/step", "bound_ms": "ms/step", "weights_bytes": "byte", "tokens_per_round": "token/round"}
+VERIFY_COST = {
+    "min_ms": "ms/step",
+    "median_ms": "ms/step",
+    "block_sum_ms": "ms/step",
+    "bound_ms": "ms/step",
+    "weights_bytes": "byte",
+    "tokens_per_round": "token/round",
+}
 CLOCKED = ("concurrency",)
 """Columns without a unit that come off a clock all the same: the achieved concurrency is a ratio of two times."""
 COLUMNS = {

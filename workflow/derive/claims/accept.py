@@ -1,9 +1,10 @@
 """What moves the accept length."""
 
-from workflow.derive.claims.kinds import below, flat, rising
+from workflow.derive.claims.kinds import above, below, flat, rising
 from workflow.derive.facts.accept import keys
 from workflow.derive.facts.acceptance import TENTHS
 from workflow.derive.registry import claim
+from workflow.derive.sample import least
 
 ORDER = ("zh", "en", "code", "arith")
 """The order that the content claim states, from the shortest accept length to the longest."""
@@ -61,3 +62,11 @@ def short_runs_mislead(read):
     if read["accept.by_rounds.short_rounds"].value == read["accept.by_rounds.long_rounds"].value:
         read.unresolved("one number of rounds only")
     return read["accept.by_rounds.worst_off"].to("") - read.threshold("accept.short_runs_mislead").to("")
+
+
+@claim("accept.external_brackets", kind="bound")
+def external_brackets(read):
+    """The accept length of the mixed load, at every concurrency, lies between the lowest and the highest that others observed."""
+    read.cite(*(f"accept.external.{name}" for name in ("count", "context", "hardware")), "lanes.gamma")
+    low, high = read["accept.external.low"], read["accept.external.high"]
+    return least([above(read["accept.by_concurrency.min"], low), below(read["accept.by_concurrency.max"], high)])

@@ -1,7 +1,8 @@
 """What the division may claim."""
 
 from workflow.derive import division
-from workflow.derive.claims.kinds import below, within
+from workflow.derive.claims.kinds import above, below, within
+from workflow.derive.facts.ruler import RULERS
 from workflow.derive.facts.window import arms, gamma_of
 from workflow.derive.registry import DECLARED, claim
 from workflow.derive.sample import least
@@ -42,3 +43,12 @@ def two_passes_never_pay(read):
     if not costly:
         read.unresolved("no window that was measured costs as much as decoding its tokens one at a time")
     return least([below(read[key]) for key in costly])
+
+
+@claim("division.block_sum_misleads", kind="bound")
+def block_sum_misleads(read):
+    """With the verification timed as the sum of its blocks, the division is further from the measured speedup than with its own clock."""
+    read.cite(*(f"division.ruler.{ruler}.verify_ratio" for ruler in RULERS), "window.all.best_gamma", "window.all.plain.tpot_ms")
+    measured = read["window.all.best_speedup"]
+    by_blocks, by_clock = (abs(above(read[f"division.ruler.{ruler}.speedup"], measured)) for ruler in RULERS)
+    return by_blocks - by_clock

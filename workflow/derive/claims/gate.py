@@ -1,8 +1,9 @@
 """Whether the fast configurations answer as plain decoding does."""
 
-from workflow.derive.claims.kinds import counted
+from workflow.derive.claims.kinds import above, counted
 from workflow.derive.facts.gate import SCORED, TASKS
 from workflow.derive.registry import claim
+from workflow.derive.sample import greatest
 
 LEAST_TEXTS = 2
 
@@ -16,6 +17,7 @@ def non_inferior(read, task):
         "gate.repeats",
         f"gate.problems.{task}",
         f"gate.candidate.{task}.lower",
+        f"gate.candidate.{task}.would_resolve",
         *(f"gate.{role}.{task}.score" for role in SCORED),
     )
     if read[f"gate.base.{task}.score"].value == 0:
@@ -65,3 +67,20 @@ def broken_caught(read):
     if read["gate.broken.texts"].value < LEAST_TEXTS:
         read.unresolved("too few texts were sampled to see it")
     return counted(read["gate.broken.caught"], 1)
+
+
+@claim("gate.state_dtype_worth_it", kind="bound", measure="log ratio, or share of answers where the gate refuses it")
+def state_dtype_worth_it(read):
+    """A recurrent state in lower precision gains state slots or speed at the search's load, and no half of the gate finds it inferior."""
+    read.cite("gate.state.dtype", "gate.state.slots", "gate.state.speed", *(f"gate.numeric.{task}.lower" for task in TASKS))
+    gains = [above(read["gate.state.speed"])]
+    if read.has("gate.state.slots") and read["gate.state.slots"].value != 1:  # as many slots are neither a gain nor a loss
+        gains.append(above(read["gate.state.slots"]))
+    for task in TASKS:
+        room = read[f"gate.numeric.{task}.difference"].to("") + read[f"gate.margin.{task}"].to("")
+        reach = read[f"gate.numeric.{task}.reach"].to("").value
+        if room.value < -reach:
+            return room, reach
+        if room.value <= reach:
+            read.unresolved("the gate does not settle whether it loses answers")
+    return greatest(gains)

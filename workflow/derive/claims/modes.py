@@ -1,8 +1,9 @@
 """Whether guesses pay on a cheaper step."""
 
 from workflow.derive.claims.kinds import above, below
-from workflow.derive.facts.modes import ARMS, BASE, MODES
+from workflow.derive.facts.modes import ARMS, BASE, MODES, regimes_of, shares
 from workflow.derive.registry import claim
+from workflow.derive.sample import greatest
 
 
 def cite(read) -> None:
@@ -66,3 +67,10 @@ def beats_memory(read):
     """In the mode with the cheapest plain token the forward of a plain step takes less time than reading all weights from memory once."""
     cite(read)
     return below(read[f"modes.{another(read)}.over_bound"])
+
+
+@claim("modes.regime.{mode}", kind="bound", measure="share of a plain forward", mode=MODES)
+def regime(read, mode):
+    """The shares of a plain forward are consistent with one thing that bounds it: the cache, the bandwidth of memory, or dispatch."""
+    read.cite(f"modes.{mode}.regime", *(f"modes.{mode}.share.{part}" for part in ("memory", "position", "fixed")))
+    return greatest(list(regimes_of(shares(read, mode)).values()))

@@ -1,6 +1,7 @@
 """Whether something in the rows forbids a verdict on them."""
 
 from workflow.derive.claims.kinds import counted
+from workflow.derive.reefs import REEFS
 from workflow.derive.registry import claim
 
 
@@ -11,3 +12,12 @@ def nothing_blocks(read):
     if read["reefs.good_points"].value == 0:
         read.unresolved("no point ended well, so there is nothing to look at")
     return counted(read["reefs.blocking"], 0)
+
+
+@claim("reefs.{reef}.fired", kind="count", measure="rows", reef=tuple(one.name for one in REEFS))
+def fired(read, reef):
+    """This detector found its hazard in the campaign's rows."""
+    found = read[f"reefs.{reef}.rows"]
+    if found.value == 0 and read["reefs.good_points"].value == 0:
+        read.unresolved("no point ended well, so there is nothing to look at")
+    return found - 0.5

@@ -131,6 +131,18 @@ def lower(read, role, task):
     return read[f"gate.{role}.{task}.difference"] - read[f"gate.{role}.{task}.reach"]
 
 
+@fact("gate.{role}.{task}.would_resolve", kind="count", role=COMPARED, task=tuple(TASKS))
+def would_resolve(read, role, task):
+    """problems whose one-sided reach would be no more than what lies between the difference and the margin, at the same scatter"""
+    found = differences(read, role, task)
+    room = abs(fmean(found) + read[f"gate.margin.{task}"].to("").value)
+    if room == 0:
+        raise Missing("the difference lies on the margin, where no number of problems tells them apart")
+    if not any(found):
+        return math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - room))
+    return math.ceil((quantile(len(found) - 1) * stdev(found) / room) ** 2)
+
+
 @fact("gate.{role}.{column}", kind="percent", unit="percent", role=SCORED, column=tuple(HEALTH))
 def health(read, role, column):
     """share of the answers of both halves that were cut at the limit; share of those and of the sampled texts, which all end there, that repeat themselves"""

@@ -3,7 +3,7 @@
 from workflow.derive.facts import measures
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing, Rows
-from workflow.derive.sample import Sample
+from workflow.derive.sample import Sample, least
 from workflow.derive.shown import MODES
 
 BASE = "eager"
@@ -37,6 +37,12 @@ def tokens_per_s(read, mode, arm):
 def step_time(read, mode, arm, block):
     """mean over the decode steps of the cell, wall clock of the engine"""
     return measures.per_step(points(read, mode, arm), block)
+
+
+@fact("modes.{mode}.{arm}.draft_ms", kind="duration", unit="ms/step", mode=MODES, arm=ARMS)
+def draft_time(read, mode, arm):
+    """T_draft: mean drafting of a round's step of the cell, wall clock of the engine"""
+    return measures.per_step(points(read, mode, arm), "draft_ms")
 
 
 @fact("modes.{mode}.{arm}.accept_length", kind="length", unit="token/round", mode=MODES, arm=ARMS)
@@ -97,9 +103,9 @@ def mode_in_sweep(read):
 
 @fact("modes.{mode}.bound_ms", kind="duration", unit="ms/step", mode=MODES)
 def bound_ms(read, mode):
-    """bytes of weights that a step reads / read bandwidth of one thread in the verify-cost sweep"""
-    shared = {"fused_verify": "shared"} if mode == "fused" else {}
-    rows = read.costs(model="trained", quantity="verify", lane=None, batch=1, mode=mode, width=1, **shared)
+    """bytes of weights that a step reads / read bandwidth of one thread in the verify-cost sweep; a graph replays the eager step"""
+    timed = {"mode": ("eager", "graph")} if mode == "graph" else {"mode": mode, "fused_verify": "shared" if mode == "fused" else None}
+    rows = read.costs(model="trained", quantity="verify", lane=None, batch=1, width=1, **timed)
     return Sample(rows.read("bound_ms").min(), rows.unit("bound_ms"))
 
 
@@ -107,6 +113,47 @@ def bound_ms(read, mode):
 def over_bound(read, mode):
     """mean target forward of a plain step / the time it takes to read its weights once"""
     return read[f"modes.{mode}.plain.verify_ms"] / read[f"modes.{mode}.bound_ms"]
+
+
+def parts_of(over_bound: Sample, widest_ratio: Sample, widest: float) -> dict[str, Sample]:
+    """Shares of a plain forward: reading its weights from memory, what a further position adds, and the rest, which is fixed."""
+    memory = 1 / over_bound
+    position = (widest_ratio - 1) / (widest - 1)
+    return {"memory": memory, "position": position, "fixed": 1 - memory - position}
+
+
+MAJORITY = 0.5
+"""A share beyond it outweighs everything else together: what "bound by" means here, and no limit that could have been set otherwise."""
+
+
+def regimes_of(parts: dict[str, Sample]) -> dict[str, Sample]:
+    """How far the shares stand inside each regime, in shares of a plain forward; below 0: outside it.
+
+    cache: faster than memory could deliver the weights. bandwidth: reading them outweighs the rest. dispatch: what neither the weights
+    nor the positions explain outweighs them, which is consistent with work that is done once an operator.
+    """
+    memory, fixed = parts["memory"], parts["fixed"]
+    return {"cache": memory - 1, "bandwidth": least([1 - memory, memory - MAJORITY]), "dispatch": fixed - MAJORITY}
+
+
+def shares(read, mode: str) -> dict[str, Sample]:
+    return parts_of(read[f"modes.{mode}.over_bound"], read[f"modes.{mode}.widest_ratio"], read["modes.widest"].value)
+
+
+@fact("modes.{mode}.share.{part}", kind="percent", unit="percent", mode=MODES, part=("memory", "position", "fixed"))
+def share(read, mode, part):
+    """of a plain forward: reading its weights from memory once, what a further position adds up to the widest window, or the rest"""
+    return shares(read, mode)[part]
+
+
+@fact("modes.{mode}.regime", kind="label", mode=MODES)
+def regime(read, mode):
+    """what the shares of a plain forward are consistent with: cache, bandwidth or dispatch"""
+    inside = regimes_of(shares(read, mode))
+    found = max(inside, key=lambda name: inside[name].value)
+    if inside[found].value < 0:
+        raise Missing("no part of the forward outweighs the others")
+    return found
 
 
 @fact("modes.{mode}.{arm}.break_even_ratio", kind="ratio", mode=MODES, arm=ARMS)
@@ -130,6 +177,7 @@ for what, kind, unit in (
     ("break_even_ratio", "ratio", ""),
     ("accept_length", "length", "token/round"),
     ("tpot_ms", "duration", "ms/token"),
+    ("draft_ms", "duration", "ms/step"),
 ):
 
     def at_best(read, mode, what=what):

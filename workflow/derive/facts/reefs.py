@@ -72,6 +72,13 @@ def good_points(read):
     return sum(int(table.mask("status", "ok").sum()) for table in tables)
 
 
+@fact("reefs.{reef}.rows", kind="count", status="computed", reef=tuple(one.name for one in reefs.REEFS))
+def rows_of(read, reef):
+    """rows, cells or fields in which one detector found its hazard, over all files; none where it is silent"""
+    whole(read)
+    return sum(one.count for one in findings(read) if one.reef == reef)
+
+
 def place_of(read, place: int) -> list[reefs.Finding]:
     groups = fired(read)
     if place > len(groups):

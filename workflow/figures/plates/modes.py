@@ -62,7 +62,7 @@ def _cost(values: Values, mode: str) -> list[tuple[float, float]]:
     return [ANCHOR, *((m.at + 1, m.value) for m in series(values, f"modes.{mode}.g#.verify_ratio"))]
 
 
-COLUMNS = ("plain.tpot_ms", "plain.verify_ms", "over_bound", "best_gamma", "at_best.accept_length", "at_best.verify_ratio", "at_best.break_even_ratio", "at_best.speedup")
+COLUMNS = ("plain.tpot_ms", "plain.verify_ms", "over_bound", "best_gamma", "at_best.accept_length", "at_best.draft_ms", "at_best.verify_ratio", "at_best.break_even_ratio", "at_best.speedup")
 
 
 def table(values: Values) -> Table:
@@ -70,7 +70,7 @@ def table(values: Values) -> Table:
     for mode in MODES:
         if value(values, f"modes.{mode}.plain.tpot_ms") is not None:
             rows.append((name(mode), *(key(values, f"modes.{mode}.{what}") for what in COLUMNS)))
-    return Table(("mode", "tpot", "decode", "over_bound", "gamma", "accept", "cost_run", "limit_run", "speedup"), tuple(rows))
+    return Table(("mode", "tpot", "decode", "over_bound", "gamma", "accept", "draft", "cost_run", "limit_run", "speedup"), tuple(rows))
 
 
 PLATE = Plate("modes", "modes.cheaper_pays_less", draw, table, wide=True, needs=("modes.cheapest", "modes.distinct_4gram_share", "modes.content", "modes.in_cheapest.plain.tpot_ms", "modes.eager.plain.tpot_ms"))
