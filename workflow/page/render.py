@@ -355,7 +355,11 @@ class Builder:
         gone = declared(self.sources.content.sections[language]) - shown
         return [replace(section, html=Markup(unlink(section.html, gone))) for section in sections]
 
-    def _cards(self, keys: set[str], context: Context) -> Markup:
+    def _cards(self, keys: set[str], language: str) -> Markup:
+        """What the script shows beyond the page: a card for each fact, and the tables apart that drawings are read off with."""
+        context, plates = self.contexts[language], self._plates(language)
+        tables = {plate: rows for plate in self._apart if (rows := plates.read_off(self.drawings[plate]))}
+        keys = keys | {key for plate in tables for key in self.drawings[plate].keys}
         facts = [self.lookup.fact(key) for key in sorted(keys) if key in self.campaign.values.facts]
         used = {cell.file for key in self.lookup.ancestors(fact.key for fact in facts) for cell in self.lookup.fact(key).source}
         known = runs(self.campaign.values)
@@ -366,6 +370,7 @@ class Builder:
                 "facts": {fact.key: card(fact, context.formatter, context.language) for fact in facts},
                 "runs": {file: run_card(run) for file, run in known.items() if file in used},
                 "words": words,
+                "tables": tables,
             }
         )
 
@@ -456,7 +461,7 @@ class Builder:
             node.text = view.context.formatter(fact, language)
             node.set("value", raw(fact))
         if view.kind == "report":
-            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), view.context)}\n"
+            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), language)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
         updated = dated(run.end for run in view.runs)
         page = Page(view.path, language, html, root, marks, coverage, sections, template, self.campaign.name, updated)
