@@ -40,6 +40,20 @@ def test_hardware_and_source_stand_at_the_masthead(site):
             assert hardware in head and publisher in head
 
 
+def test_plates_of_published_rows_name_their_source_and_have_a_table(site):
+    drawn = {"": ("input", "output", "cap", "cache", "concurrency"), "m1max-mtp/": ("division",)}
+    for prefix, publisher in (("", "jhinpan"), ("m1max-mtp/", "Ariaki")):
+        for language, word in (("", "Transcribed from"), ("zh/", "转录自")):
+            root = dom.parse(site[f"{prefix}{language}index.html"])
+            for name in drawn[prefix]:
+                figure = root.get_element_by_id(f"plate-published-{name}")
+                caption = " ".join(figure.find("figcaption").text_content().split())
+                assert f"{word} {publisher}" in caption and figure.get("data-verdict") != "missing"
+                assert figure.xpath(".//*[local-name()='desc']")[0].text_content()
+                cells = figure.xpath(".//table//td[@data-key]")
+                assert len(cells) > 3 and all(set(cell.get("class", "").split()) & {"transcribed", "computed"} for cell in cells)
+
+
 def test_the_audit_is_linked_at_the_top(site):
     for path, href in (
         ("index.html", "audit/index.html"),
