@@ -46,10 +46,10 @@ def test_plates_of_published_rows_name_their_source_and_have_a_table(site):
         for language, word in (("", "Transcribed from"), ("zh/", "转录自")):
             root = dom.parse(site[f"{prefix}{language}index.html"])
             for name in drawn[prefix]:
-                figure = root.get_element_by_id(f"plate-published-{name}")
-                caption = " ".join(figure.find("figcaption").text_content().split())
+                figure = root.xpath(f"//figure[@id='plate-published-{name}']")[0]
+                caption = " ".join("".join(figure.xpath("./figcaption")[0].itertext()).split())
                 assert f"{word} {publisher}" in caption and figure.get("data-verdict") != "missing"
-                assert figure.xpath(".//*[local-name()='desc']")[0].text_content()
+                assert figure.xpath(".//*[local-name()='desc']")[0].text
                 cells = figure.xpath(".//table//td[@data-key]")
                 assert len(cells) > 3 and all(set(cell.get("class", "").split()) & {"transcribed", "computed"} for cell in cells)
 

@@ -77,7 +77,15 @@ class Words:
 
     def denied_in(self, text: str, language: str) -> list[str]:
         """Words that deny something."""
-        told = self.data.get("denied")
+        return self._listed("denied", text, language)
+
+    def left_open_in(self, text: str, language: str) -> list[str]:
+        """Phrases that say why a claim was left open."""
+        return self._listed("left_open", text, language)
+
+    def _listed(self, name: str, text: str, language: str) -> list[str]:
+        """What stands in a text of a list of phrases; nothing where there is no such list."""
+        told = self.data.get(name)
         return [found[0] for found in {"en": english, "zh": chinese}[language](told[language]).finditer(text)] if told else []
 
     @cached_property
