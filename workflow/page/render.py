@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import beside, directions, dom, guarantees, ledger, left_open, lint_chinese, moved, parallel, parity, unmeasured
+from workflow.page import beside, directions, dom, guarantees, ledger, left_open, lint_chinese, moved, parallel, parity, trends, unmeasured
 from workflow.page.apart import apart, compared
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
@@ -224,6 +224,7 @@ class Builder:
                     self.problems += directions.check(section, language, self.lookup, self.sources.words)
                     self.problems += unmeasured.check(section, language, self.sources.words)
                     self.problems += left_open.check(section, language, self.sources.words)
+                    self.problems += trends.check(section, language, self.sources.words)
                     self.problems += beside.check(section)
             with self._collecting():
                 self.problems += parity.compare(english, chinese, self.contexts, self.sources.words)
@@ -234,6 +235,7 @@ class Builder:
             self.problems += directions.check_plates(strings, self.lookup, self.sources.words)
             self.problems += beside.check_plates(strings)
             self.problems += left_open.check_strings(strings, self.sources.words)
+            self.problems += trends.check_strings(strings, self.sources.words)
 
     def widen(self) -> None:
         """Digits that comparisons and the declared equations need, the same on the whole page."""
