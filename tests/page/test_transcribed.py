@@ -9,6 +9,7 @@ from workflow.derive.load import load
 from workflow.page import dom
 from workflow.page.places import places
 from workflow.page.site import build
+from workflow.page.strings import Strings
 from workflow.plan import CAMPAIGNS, ROOT, Plan
 
 NAMES = ("k3-mi355x", "m1max-mtp")
@@ -52,6 +53,15 @@ def test_plates_of_published_rows_name_their_source_and_have_a_table(site):
                 assert figure.xpath(".//*[local-name()='desc']")[0].text
                 cells = figure.xpath(".//table//td[@data-key]")
                 assert len(cells) > 3 and all(set(cell.get("class", "").split()) & {"transcribed", "computed"} for cell in cells)
+
+
+def test_the_chinese_page_gives_the_english_of_a_term_once(site):
+    terms = Strings.load().section("vocabulary").values()
+    for prefix in ("", "m1max-mtp/"):
+        chinese, english = (re.sub(r"<svg.*?</svg>", "", site[f"{prefix}{language}index.html"], flags=re.DOTALL) for language in ("zh/", ""))
+        told = [term["en"] for term in terms if f"{term['zh']}（<span lang=\"en\">{term['en']}</span>）" in chinese]
+        assert len(told) > 5 and len(told) == chinese.count('（<span lang="en">') and '（<span lang="en">' not in english
+        assert "）（<span" not in chinese
 
 
 def test_the_audit_is_linked_at_the_top(site):

@@ -21,6 +21,7 @@ from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.feed import NEVER, dated
+from workflow.page.first_use import first_uses
 from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
@@ -352,7 +353,10 @@ class Builder:
             sections.append(SectionView(section.slug, context.sections[section.slug], Markup(""), Markup("")))
         sections = self._unlinked(sections, language)
         view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
-        return self._finish("report.html.j2", view, language)
+        return self._finish("report.html.j2", view, language, self._with_english if language == "zh" else str)
+
+    def _with_english(self, html: str) -> str:
+        return first_uses(html, {term["zh"]: term["en"] for term in self.sources.strings.section("vocabulary").values()})
 
     def _unlinked(self, sections: list[SectionView], language: str) -> list[SectionView]:
         shown = {section.slug for section in sections}.union(*(ids(section.html) for section in sections))
