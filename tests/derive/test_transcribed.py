@@ -84,6 +84,8 @@ def test_what_the_plates_of_published_rows_show(derivations):
     assert value(k3, "rows.concurrency.at_most.per_request") == pytest.approx(1060.58 / 42.65)
     assert value(k3, "rows.cache.random.off.output_throughput") == pytest.approx((875.08 + 877.37 + 878.15) / 3), "repeats of the setting"
     assert value(k3, "rows.cache.shared.on.ratio") == pytest.approx(696.99 / 462.52) and value(k3, "rows.cache.on.running") == 114
+    assert (value(k3, "rows.memory.plain.served"), value(k3, "rows.memory.plain.ran_out"), value(k3, "rows.memory.plain.tokens_at_least")) == (93, 94, 838_048)
+    assert [value(k3, f"rows.memory.plain.t{place}.outcome") for place in (1, 2, 3, 4)] == ["came-up", "came-up", "ran-out", "ran-out"]
     m1 = derivations["m1max-mtp"]
     assert value(m1, "ledger.verify_ms") == 21.0 and value(m1, "ledger.speculative_rate") == 65.26
 
@@ -140,6 +142,10 @@ def test_each_claim_of_the_rows_through_each_verdict(campaigns):
             "holds": steady(k3),
             "fails": edited(k3, "sweep_osl.csv", "median_ttft_ms", {"osl:4096": "400"}),
             "unresolved": k3,
+        },
+        "rows.memory_wall": {
+            "holds": k3,
+            "fails": edited(k3, "search.csv", "mem_fraction_static", {"boot:p1-nospec-mf0.94": "0.9"}),
         },
         "rows.more_requests_serve_more": {
             "holds": k3,

@@ -19,7 +19,8 @@ CLAIMS = (
     "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
     "osl.tpot_flat", "positions.one_curve", "walls.opposite", "cache.wins_on_shared", "knobs.best_pays", "gate.non_inferior.sampled",
     "search.boot_dominates", "walls.cap_trades_tokens",
-    "rows.accept_falls", "rows.ttft_flat", "rows.more_requests_serve_more", "rows.lower_cap_serves_more", "rows.cache_pays_on_shared", "ledger.too_dear",
+    "rows.accept_falls", "rows.ttft_flat", "rows.more_requests_serve_more", "rows.lower_cap_serves_more", "rows.cache_pays_on_shared", "rows.memory_wall",
+    "ledger.too_dear",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -314,6 +315,16 @@ def _published(facts: Facts) -> None:
             facts.put(f"rows.cache.{traffic}.{side}.ttft_s", 1000 / rate, "duration", "s")
             if side != "off":
                 facts.put(f"rows.cache.{traffic}.{side}.ratio", rate / base)
+    for lane, tried in (("plain", (85, 93, 94, 95)), ("dspark", (85, 92))):
+        for place, share in enumerate(tried, 1):
+            facts.put(f"rows.memory.{lane}.t{place}.fraction", share, "percent", "percent")
+            facts.put(f"rows.memory.{lane}.t{place}.outcome", "ran-out" if share > 93 else "came-up", "label")
+            if share <= 93:
+                facts.put(f"rows.memory.{lane}.t{place}.tokens", 14_000 * share, "count")
+        for end, share in (("least", 85), ("served", min(93, tried[-1]))):
+            facts.put(f"rows.memory.{lane}.{end}", share, "percent", "percent")
+            facts.put(f"rows.memory.{lane}.tokens_at_{end}", 14_000 * share, "count")
+    facts.put("rows.memory.plain.ran_out", 94, "percent", "percent")
     for name, number in (("decode", 10.9), ("break_even", 13.8), ("verify", 21.0)):
         facts.put(f"ledger.{name}_ms", number, "duration", "ms")
     for name, number in (("plain_rate", 92.0), ("predicted", 64.0), ("speculative_rate", 65.3)):

@@ -42,7 +42,7 @@ def test_hardware_and_source_stand_at_the_masthead(site):
 
 
 def test_plates_of_published_rows_name_their_source_and_have_a_table(site):
-    drawn = {"": ("input", "output", "cap", "cache", "concurrency"), "m1max-mtp/": ("division",)}
+    drawn = {"": ("input", "output", "memory", "cap", "cache", "concurrency"), "m1max-mtp/": ("division",)}
     for prefix, publisher in (("", "jhinpan"), ("m1max-mtp/", "Ariaki")):
         for language, word in (("", "Transcribed from"), ("zh/", "转录自")):
             root = dom.parse(site[f"{prefix}{language}index.html"])

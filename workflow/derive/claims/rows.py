@@ -77,3 +77,10 @@ def cache_pays(read):
     """On prompts with a shared prefix, each published setting of the prefix cache serves more than none."""
     read.cite("rows.cache.random.on.ratio", "rows.cache.random.lazy.ratio", "rows.cache.on.running", "rows.cache.off.running")
     return least([above(read[f"rows.cache.shared.{side}.ratio"]) for side in ("on", "lazy")])
+
+
+@claim("rows.memory_wall", kind="bound")
+def memory_wall(read):
+    """Plain decoding, as published: each share of memory that ran out is above each that came up."""
+    read.cite("rows.memory.plain.least", "rows.memory.plain.tokens_at_least", "rows.memory.plain.tokens_at_served")
+    return above(read.exact("rows.memory.plain.ran_out"), read.exact("rows.memory.plain.served"))
