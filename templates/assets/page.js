@@ -74,36 +74,43 @@
     }
   }
 
-  /* A line across a drawing, by pointer or by slider, and the rows of its table that belong there. */
+  /* The data of the cards and of long tables: a script, because a page opened as a file may read nothing else. */
+  let wanting;
+  const ready = () => wanting ??= new Promise((done) => {
+    const script = make("script");
+    script.src = document.body.dataset.cards;
+    script.onload = done;
+    script.onerror = () => { wanting = null }; // whoever waits goes without; the next one asks anew
+    document.head.append(script);
+  });
+
+  /* A line across a drawing, by pointer or by slider, and the rows of its table that belong there; of a long table, which stands in the index of numbers, too. */
   function readings() {
     for (const art of all(".plate-art:has([data-stops])")) {
-      const figure = art.parentNode, table = figure.querySelector("table"), rows = [...table.tBodies[0].rows];
-      const slider = make("input"), said = make("output");
+      const figure = art.parentNode, table = figure.querySelector("table"), slider = make("input"), said = make("output");
       const drawings = all("[data-stops]", art).map((svg) => [svg, svg.dataset.stops.split(" ").map((stop) => stop.split(":")), document.createElementNS(svg.namespaceURI, "path")]);
-      const hide = () => { said.replaceChildren(); for (const [, , line] of drawings) line.remove() };
-      const read = () => {
-        const copy = table.cloneNode();
+      const [[first, places, hair]] = drawings;
+      let rows = table && all("thead, tbody tr", table).map((row) => row.outerHTML);
+      const hide = () => { said.textContent = ""; for (const [, , line] of drawings) line.remove() };
+      const read = async () => {
         for (const [svg, stops, line] of drawings) {
           line.setAttribute("d", `M${stops[slider.value][0]} 0V999`);
-          line.setAttribute("class", "hair");
+          line.classList.add("hair");
           svg.append(line);
         }
-        copy.append(table.tHead.cloneNode(true), ...drawings[0][1][slider.value][1].split(",").map((row) => rows[row].cloneNode(true)));
-        said.replaceChildren(copy);
+        rows ??= await ready() && soundings.tables[first.dataset.plate];
+        if (hair.parentNode) said.innerHTML = "<table>" + [-1, ...places[slider.value][1].split(",")].map((row) => rows[+row + 1]).join("");
       };
       slider.type = "range";
-      slider.max = drawings[0][1].length - 1;
-      slider.value = 0;
-      slider.setAttribute("aria-labelledby", table.caption.id);
+      slider.max = places.length - 1;
+      slider.ariaLabel = first.querySelector("title").textContent;
       for (const [svg, stops] of drawings) svg.onpointermove = (event) => {
         const box = svg.getBoundingClientRect(), x = (event.clientX - box.left) / box.width * svg.viewBox.baseVal.width;
         slider.value = stops.reduce((best, stop, at) => Math.abs(stop[0] - x) < Math.abs(stops[best][0] - x) ? at : best, 0);
         read();
       };
-      art.onpointerleave = hide;
-      slider.oninput = read;
-      slider.onfocus = read;
-      slider.onblur = hide;
+      art.onpointerleave = slider.onblur = hide;
+      slider.oninput = slider.onfocus = read;
       art.append(slider);
       figure.append(said);
     }
@@ -163,18 +170,8 @@
   }
 
   function cards() {
-    const source = document.body.dataset.cards;
-    if (!source) return;
-    const { index } = document.body.dataset, NUMBERS = ":is(data, td, th)[data-key]";
-    let facts, runs, words, wanting;
-    // a script, because a page opened as a file may read nothing else
-    const ready = () => wanting ??= new Promise((done) => {
-      const script = make("script");
-      script.src = source;
-      script.onload = () => { ({ facts, runs, words } = window.soundings); done(true) };
-      script.onerror = () => { wanting = null; done(false) };
-      document.head.append(script);
-    });
+    const { cards, index } = document.body.dataset, NUMBERS = ":is(data, td, th)[data-key]";
+    if (!cards) return;
     const card = make("div");
     let anchor = null, pinned = false, timer = 0;
     card.id = "card";
@@ -185,7 +182,7 @@
     const link = (key, ...parts) => { const node = make("a"); node.href = index + "#" + key; node.append(...parts); return node };
 
     function fill(key, fact) {
-      const list = make("dl");
+      const { runs, words } = soundings, list = make("dl");
       const row = (name, ...parts) => { if (!parts.some(Boolean)) return; const dd = make("dd"); dd.append(...parts); list.append(make("dt", name), dd) };
       const close = make("button", "×");
       close.ariaLabel = words.close;
@@ -209,7 +206,7 @@
       card.style.top = Math.max(8, below ? box.bottom + 8 : box.top - size.height - 8) + "px";
     }
     async function open(node, pin) {
-      const { key } = node.dataset, fact = await ready() && facts[key];
+      const { key } = node.dataset, fact = await ready() && soundings.facts[key];
       if (!fact) return;
       anchor?.classList.remove("open");
       anchor = node; pinned = pin;
@@ -248,11 +245,10 @@
 
     const toggle = document.getElementById("sources-switch");
     toggle.onclick = async () => {
-      if (!await ready()) return;
+      await ready();
       const on = root.classList.toggle("sources");
       toggle.ariaPressed = on;
-      for (const node of all("main " + NUMBERS)) {
-        if (!facts[node.dataset.key]) continue;
+      for (const node of all("main " + NUMBERS)) if (soundings.facts[node.dataset.key]) {
         on ? node.tabIndex = 0 : node.removeAttribute("tabindex");
         if (node.value) node.role = on ? "button" : null; // a cell stays a cell
       }

@@ -83,6 +83,20 @@ def test_the_allocation_that_failed_says_what_it_lacked(derivations):
     assert k3.result("memory.plain.t3.asked").fact.status == "transcribed" and k3.claim("memory.fault_tells").verdict == "holds"
 
 
+def test_what_the_plates_of_published_rows_show(derivations):
+    k3 = derivations["k3-mi355x"]
+    assert value(k3, "rows.isl.i8192.step_ms") == pytest.approx(2.339 * 12.48) and value(k3, "rows.isl.throughput_longest") == pytest.approx(16.04)
+    assert (value(k3, "rows.cap.lowest"), value(k3, "rows.cap.at_lowest.tokens"), value(k3, "rows.cap.at_default.tokens")) == (16, 1_658_855, 1_174_618)
+    assert (value(k3, "rows.osl.shortest"), value(k3, "rows.osl.longest")) == (128, 4096)
+    assert value(k3, "rows.concurrency.at_most.per_request") == pytest.approx(1060.58 / 42.65)
+    assert value(k3, "rows.cache.random.off.output_throughput") == pytest.approx((875.08 + 877.37 + 878.15) / 3), "repeats of the setting"
+    assert value(k3, "rows.cache.shared.on.ratio") == pytest.approx(696.99 / 462.52) and value(k3, "rows.cache.on.running") == 114
+    assert (value(k3, "rows.memory.plain.served"), value(k3, "rows.memory.plain.ran_out"), value(k3, "rows.memory.plain.tokens_at_least")) == (93, 94, 838_048)
+    assert [value(k3, f"rows.memory.plain.t{place}.outcome") for place in (1, 2, 3, 4)] == ["came-up", "came-up", "ran-out", "ran-out"]
+    m1 = derivations["m1max-mtp"]
+    assert value(m1, "ledger.verify_ms") == 21.0 and value(m1, "ledger.speculative_rate") == 65.26
+
+
 def test_wins_rest_on_the_repeats_of_the_publication(derivations):
     k3 = derivations["k3-mi355x"]
     assert value(k3, "noise.comparisons") == 8 and value(k3, "noise.floor") == pytest.approx(7.83, abs=0.01)
@@ -97,9 +111,17 @@ def flat_rows(campaign):
     return edited(campaign, "search.csv", "output_throughput", same)
 
 
+def steady(campaign):
+    """Repeats that agree."""
+    table = campaign.tables["noise.csv"]
+    for row in range(len(table)):
+        table = table.with_cell(row, "log_ratio", "0.001")
+    return campaign.with_table(table)
+
+
 def test_each_claim_of_the_rows_through_each_verdict(campaigns):
     k3 = campaigns["k3-mi355x"]
-    empty = without(k3, "search.csv", "sweep_isl.csv", "sweep_concurrency.csv")
+    empty = without(k3, "search.csv", "sweep_isl.csv", "sweep_osl.csv", "sweep_concurrency.csv")
     level = flat_rows(k3)
     variants = {
         "rows.loss_closes": {
@@ -122,6 +144,25 @@ def test_each_claim_of_the_rows_through_each_verdict(campaigns):
             "holds": k3,
             "fails": edited(k3, "search.csv", "median_tpot_ms", {"8k1k:p3b-g2:c48": "20"}),
             "unresolved": edited(k3, "search.csv", "median_tpot_ms", {"8k1k:p3b-g2:c48": "58"}),
+        },
+        "rows.ttft_flat": {
+            "holds": steady(k3),
+            "fails": edited(k3, "sweep_osl.csv", "median_ttft_ms", {"osl:4096": "400"}),
+            "unresolved": k3,
+        },
+        "rows.memory_wall": {
+            "holds": k3,
+            "fails": edited(k3, "search.csv", "mem_fraction_static", {"boot:p1-nospec-mf0.94": "0.9"}),
+        },
+        "rows.more_requests_serve_more": {
+            "holds": k3,
+            "fails": edited(k3, "sweep_concurrency.csv", "output_throughput", {"concurrency:48": "500"}),
+            "unresolved": edited(k3, "sweep_concurrency.csv", "output_throughput", {"concurrency:48": "949.9"}),
+        },
+        "rows.cache_pays_on_shared": {
+            "holds": k3,
+            "fails": edited(k3, "search.csv", "output_throughput", {"shared_prefix:p2-radix-lazy:c32": "300"}),
+            "unresolved": edited(k3, "search.csv", "output_throughput", {"shared_prefix:p2-radix-lazy:c32": "465"}),
         },
         "rows.plain_serves_more": {
             "holds": k3,

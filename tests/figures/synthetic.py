@@ -19,6 +19,8 @@ CLAIMS = (
     "kernels.one_source", "modes.cheaper_pays_less", "reefs.nothing_blocks", "memory.floor_overshoots",
     "osl.tpot_flat", "positions.one_curve", "walls.opposite", "cache.wins_on_shared", "knobs.best_pays", "gate.non_inferior.sampled",
     "search.boot_dominates", "walls.cap_trades_tokens",
+    "rows.accept_falls", "rows.ttft_flat", "rows.more_requests_serve_more", "rows.lower_cap_serves_more", "rows.cache_pays_on_shared", "rows.memory_wall",
+    "ledger.too_dear",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -55,6 +57,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     _knobs(facts)
     _gate(facts)
     _stages(facts)
+    _published(facts)
     kept = {key: fact for key, fact in facts.items() if not key.startswith(without or ("\0",))}
     return Values("synthetic", kept, {key: Claim(key, verdict, "bound") for key in CLAIMS})
 
@@ -260,6 +263,72 @@ def _positions(facts: Facts) -> None:
         facts.put(f"positions.{end}", width * level, "count")
         facts.put(f"positions.{end}_ms", facts[f"positions.w{width}.c{level}.verify_ms"].value, "duration", "ms/step")
     facts.put("positions.apart", 21.0, "percent")
+
+
+def _published(facts: Facts) -> None:
+    """Rows of a publication, a row a configuration, and the figures of another one."""
+    facts.put("origin.publisher", "somebody", "label")
+
+    def same(key: str, source: str) -> None:
+        facts[key] = replace(facts[source], key=key)
+
+    lengths = (128, 1024, 4096, 8192, 16384, 32768, 65536)
+    for place, isl in enumerate(lengths):
+        for part, number, kind, unit in (("accept_length", 2.5 - 0.15 * place, "length", "token/round"), ("step_ms", 23 * 1.3**place, "duration", "ms/round"),
+                                         ("output_throughput", 102 / 1.4**place, "rate", "token/s")):
+            facts.put(f"rows.isl.i{isl}.{part}", number, kind, unit)
+    for end, isl in (("shortest", 128), ("fastest", 1024), ("longest", 65536)):
+        facts.put(f"rows.isl.{end}", isl, "count", "token")
+        same(f"rows.isl.accept_{end}", f"rows.isl.i{isl}.accept_length")
+        same(f"rows.isl.step_{end}_ms", f"rows.isl.i{isl}.step_ms")
+        same(f"rows.isl.throughput_{end}", f"rows.isl.i{isl}.output_throughput")
+    for end, osl in (("shortest", 128), ("", 512), ("longest", 4096)):
+        for part, number, kind, unit in (("ttft_ms", 176 + osl / 1000, "duration", "ms"), ("accept_length", 3 - osl / 8000, "length", "token/round"),
+                                         ("output_throughput", 107 - osl / 300, "rate", "token/s")):
+            facts.put(f"rows.osl.o{osl}.{part}", number, kind, unit)
+            if end:
+                same(f"rows.osl.at_{end}.{part}", f"rows.osl.o{osl}.{part}")
+        if end:
+            facts.put(f"rows.osl.{end}", osl, "count", "token")
+    for level in LEVELS:
+        for part, number, kind, unit in (("output_throughput", 110 * level**0.65, "rate", "token/s"), ("per_request", 110 * level**-0.35, "rate", "token/s"),
+                                         ("ttft_ms", 176 * level**0.6, "duration", "ms"), ("accept_length", 2.6, "length", "token/round")):
+            facts.put(f"rows.concurrency.c{level}.{part}", number, kind, unit)
+            if end := {LEVELS[0]: "least", LEVELS[-1]: "most"}.get(level):
+                same(f"rows.concurrency.at_{end}.{part}", f"rows.concurrency.c{level}.{part}")
+                facts.put(f"rows.concurrency.{end}", level, "count")
+        facts.put(f"rows.achieved.c{level}", 92.0, "percent", "percent")
+    for cap in (16, 24, 32, 48):
+        for part, number, kind, unit in (("tokens", 1_900_000 - 15_000 * cap, "count", ""), ("ttft_s", 1500 / cap, "duration", "s"),
+                                         ("output_throughput", 330 - 2 * cap, "rate", "token/s"), ("accept_length", 3.0, "length", "token/round")):
+            facts.put(f"rows.cap.c{cap}.{part}", number, kind, unit)
+            if end := {16: "lowest", 48: "default"}.get(cap):
+                same(f"rows.cap.at_{end}.{part}", f"rows.cap.c{cap}.{part}")
+                facts.put(f"rows.cap.{end}", cap, "count")
+    facts.put("rows.cap.best", 24, "count")
+    facts.put("rows.cap.best_throughput", 362.7, "rate", "token/s")
+    facts.put("rows.cap.gain", 1.52)
+    for side, shared, random, admitted in (("off", 462.5, 876.9, 570), ("on", 697.0, 748.6, 114), ("lazy", 702.0, 868.1, 142)):
+        facts.put(f"rows.cache.{side}.running", admitted, "count")
+        for traffic, rate, base in (("shared", shared, 462.5), ("random", random, 876.9)):
+            facts.put(f"rows.cache.{traffic}.{side}.output_throughput", rate, "rate", "token/s")
+            facts.put(f"rows.cache.{traffic}.{side}.ttft_s", 1000 / rate, "duration", "s")
+            if side != "off":
+                facts.put(f"rows.cache.{traffic}.{side}.ratio", rate / base)
+    for lane, tried in (("plain", (85, 93, 94, 95)), ("dspark", (85, 92))):
+        for place, share in enumerate(tried, 1):
+            facts.put(f"rows.memory.{lane}.t{place}.fraction", share, "percent", "percent")
+            facts.put(f"rows.memory.{lane}.t{place}.outcome", "ran-out" if share > 93 else "came-up", "label")
+            if share <= 93:
+                facts.put(f"rows.memory.{lane}.t{place}.tokens", 14_000 * share, "count")
+        for end, share in (("least", 85), ("served", min(93, tried[-1]))):
+            facts.put(f"rows.memory.{lane}.{end}", share, "percent", "percent")
+            facts.put(f"rows.memory.{lane}.tokens_at_{end}", 14_000 * share, "count")
+    facts.put("rows.memory.plain.ran_out", 94, "percent", "percent")
+    for name, number in (("decode", 10.9), ("break_even", 13.8), ("verify", 21.0)):
+        facts.put(f"ledger.{name}_ms", number, "duration", "ms")
+    for name, number in (("plain_rate", 92.0), ("predicted", 64.0), ("speculative_rate", 65.3)):
+        facts.put(f"ledger.{name}", number, "rate", "token/s")
 
 
 def _noise(facts: Facts) -> None:

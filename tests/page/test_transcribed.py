@@ -9,6 +9,7 @@ from workflow.derive.load import load
 from workflow.page import dom
 from workflow.page.places import places
 from workflow.page.site import build
+from workflow.page.strings import Strings
 from workflow.plan import CAMPAIGNS, ROOT, Plan
 
 NAMES = ("k3-mi355x", "m1max-mtp")
@@ -38,6 +39,29 @@ def test_hardware_and_source_stand_at_the_masthead(site):
         for language in ("", "zh/"):
             head = site[f"{prefix}{language}index.html"].split('class="page-grid"')[0]
             assert hardware in head and publisher in head
+
+
+def test_plates_of_published_rows_name_their_source_and_have_a_table(site):
+    drawn = {"": ("input", "output", "memory", "cap", "cache", "concurrency"), "m1max-mtp/": ("division",)}
+    for prefix, publisher in (("", "jhinpan"), ("m1max-mtp/", "Ariaki")):
+        for language, word in (("", "Transcribed from"), ("zh/", "转录自")):
+            root = dom.parse(site[f"{prefix}{language}index.html"])
+            for name in drawn[prefix]:
+                figure = root.xpath(f"//figure[@id='plate-published-{name}']")[0]
+                caption = " ".join("".join(figure.xpath("./figcaption")[0].itertext()).split())
+                assert f"{word} {publisher}" in caption and figure.get("data-verdict") != "missing"
+                assert figure.xpath(".//*[local-name()='desc']")[0].text
+                cells = figure.xpath(".//table//td[@data-key]")
+                assert len(cells) > 3 and all(set(cell.get("class", "").split()) & {"transcribed", "computed"} for cell in cells)
+
+
+def test_the_chinese_page_gives_the_english_of_a_term_once(site):
+    terms = Strings.load().section("vocabulary").values()
+    for prefix in ("", "m1max-mtp/"):
+        chinese, english = (re.sub(r"<svg.*?</svg>", "", site[f"{prefix}{language}index.html"], flags=re.DOTALL) for language in ("zh/", ""))
+        told = [term["en"] for term in terms if f"{term['zh']}（<span lang=\"en\">{term['en']}</span>）" in chinese]
+        assert len(told) > 5 and len(told) == chinese.count('（<span lang="en">') and '（<span lang="en">' not in english
+        assert "）（<span" not in chinese
 
 
 def test_the_audit_is_linked_at_the_top(site):

@@ -231,8 +231,12 @@ class Plates:
         return f'{before}<data value="{number}" data-key="plate.{plate}">{number}</data>{after}'
 
     def apart(self, drawing: Drawing) -> bool:
-        """Whether the data table stands in the index of numbers: a long one, which neither the page writes out nor the drawing is read off with."""
-        return bool(drawing.svg and drawing.table) and len(drawing.table["rows"]) >= LONG and "data-stops" not in drawing.svg and drawing.id not in self.tabled
+        """Whether the data table stands in the index of numbers: a long one, which the page does not write out."""
+        return bool(drawing.svg and drawing.table) and len(drawing.table["rows"]) >= LONG and drawing.id not in self.tabled
+
+    def read_off(self, drawing: Drawing) -> list[str]:
+        """Head and rows of a data table that stands apart, for the page's script, where the drawing can be read off; else nothing."""
+        return self._rows(drawing) if self.apart(drawing) and "data-stops" in drawing.svg else []
 
     def table_apart(self, plate: str, report: str) -> str:
         """The data table for the index of numbers, under the plate's finding. `report`: link to the page that shows the plate."""
@@ -245,7 +249,7 @@ class Plates:
         return drawing.id in self.tabled and "data-stops" not in (drawing.svg or "")
 
     def _numbers(self, drawing: Drawing) -> str:
-        """The data table, folded. (The footer leads to one that the page shows in the open; what a drawing can be read off needs its rows in the figure.)"""
+        """The data table, folded. (The footer leads to one that the page shows in the open; what a drawing can be read off needs its rows in the figure, or with the cards.)"""
         if not drawing.table or self._in_the_open(drawing) or self.apart(drawing):
             return ""
         return f'<details class="plate-data"><summary>{self.ui("table")}</summary>{self.data_table(drawing.id, False)}</details>'
@@ -300,17 +304,20 @@ class Plates:
         table = self.drawings[plate].table
         if not table:
             return ""
-        head = "".join(self._td(plate, column, 'th scope="col"') for column in table["columns"])
-        body = "".join(
-            "<tr>" + "".join(self._td(plate, cell, 'td' if at else 'th scope="row"') for at, cell in enumerate(row)) + "</tr>\n"
-            for row in table["rows"]
-        )
+        head, *rows = self._rows(self.drawings[plate])
+        body = "".join(f"{row}\n" for row in rows)
         name = f"{'table' if framed else 'data'}-{plate}"
         caption = f'<caption id="{name}-caption">{self.subtitle(plate) or self.inline(self.text(self.drawings[plate], "title"))}</caption>'
         return (
             f'<div class="table-scroll figures" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
-            f"<thead><tr>{head}</tr></thead><tbody>\n{body}</tbody></table></div>"
+            f"{head}<tbody>\n{body}</tbody></table></div>"
         )
+
+    def _rows(self, drawing: Drawing) -> list[str]:
+        """The head of a data table, then its rows, as elements."""
+        head = "".join(self._td(drawing.id, column, 'th scope="col"') for column in drawing.table["columns"])
+        rows = ("".join(self._td(drawing.id, cell, 'td' if at else 'th scope="row"') for at, cell in enumerate(row)) for row in drawing.table["rows"])
+        return [f"<thead><tr>{head}</tr></thead>", *(f"<tr>{row}</tr>" for row in rows)]
 
     def _td(self, plate: str, cell: dict | None, opening: str) -> str:
         """A cell as an element: no element inside it where its own can carry the mark (a folded table is a third of a page's elements otherwise)."""

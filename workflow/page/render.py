@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from workflow.derive.moved import Move
 from workflow.derive.values import Values
-from workflow.page import beside, directions, dom, guarantees, ledger, lint_chinese, moved, parallel, parity, unmeasured
+from workflow.page import beside, directions, dom, guarantees, ledger, left_open, lint_chinese, moved, parallel, parity, trends, unmeasured
 from workflow.page.apart import apart, compared
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
@@ -21,6 +21,7 @@ from workflow.page.coverage import EMPTY, Coverage
 from workflow.page.document import DocBlock, document, inline
 from workflow.page.errors import PageError, Problem
 from workflow.page.feed import NEVER, dated
+from workflow.page.first_use import first_uses
 from workflow.page.format import Formatter
 from workflow.page.lint_numbers import Finding, NumbersLint
 from workflow.page.literals import Literals
@@ -223,6 +224,8 @@ class Builder:
                     language = "zh" if section is chinese else "en"
                     self.problems += directions.check(section, language, self.lookup, self.sources.words)
                     self.problems += unmeasured.check(section, language, self.sources.words)
+                    self.problems += left_open.check(section, language, self.sources.words)
+                    self.problems += trends.check(section, language, self.sources.words)
                     self.problems += beside.check(section)
             with self._collecting():
                 self.problems += parity.compare(english, chinese, self.contexts, self.sources.words)
@@ -232,6 +235,8 @@ class Builder:
             self.problems += parity.compare_strings(strings, self.contexts, self.sources.words)
             self.problems += directions.check_plates(strings, self.lookup, self.sources.words)
             self.problems += beside.check_plates(strings)
+            self.problems += left_open.check_strings(strings, self.sources.words)
+            self.problems += trends.check_strings(strings, self.sources.words)
 
     def widen(self) -> None:
         """Digits that comparisons and the declared equations need, the same on the whole page."""
@@ -348,14 +353,21 @@ class Builder:
             sections.append(SectionView(section.slug, context.sections[section.slug], Markup(""), Markup("")))
         sections = self._unlinked(sections, language)
         view = ReportView(context, **self._view(language, "report"), sections=tuple(sections))
-        return self._finish("report.html.j2", view, language)
+        return self._finish("report.html.j2", view, language, self._with_english if language == "zh" else str)
+
+    def _with_english(self, html: str) -> str:
+        return first_uses(html, {term["zh"]: term["en"] for term in self.sources.strings.section("vocabulary").values()})
 
     def _unlinked(self, sections: list[SectionView], language: str) -> list[SectionView]:
         shown = {section.slug for section in sections}.union(*(ids(section.html) for section in sections))
         gone = declared(self.sources.content.sections[language]) - shown
         return [replace(section, html=Markup(unlink(section.html, gone))) for section in sections]
 
-    def _cards(self, keys: set[str], context: Context) -> Markup:
+    def _cards(self, keys: set[str], language: str) -> Markup:
+        """What the script shows beyond the page: a card for each fact, and the tables apart that drawings are read off with."""
+        context, plates = self.contexts[language], self._plates(language)
+        tables = {plate: rows for plate in self._apart if (rows := plates.read_off(self.drawings[plate]))}
+        keys = keys | {key for plate in tables for key in self.drawings[plate].keys}
         facts = [self.lookup.fact(key) for key in sorted(keys) if key in self.campaign.values.facts]
         used = {cell.file for key in self.lookup.ancestors(fact.key for fact in facts) for cell in self.lookup.fact(key).source}
         known = runs(self.campaign.values)
@@ -366,6 +378,7 @@ class Builder:
                 "facts": {fact.key: card(fact, context.formatter, context.language) for fact in facts},
                 "runs": {file: run_card(run) for file, run in known.items() if file in used},
                 "words": words,
+                "tables": tables,
             }
         )
 
@@ -456,7 +469,7 @@ class Builder:
             node.text = view.context.formatter(fact, language)
             node.set("value", raw(fact))
         if view.kind == "report":
-            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), view.context)}\n"
+            self.data[self.campaign.routes.cards(language)] = f"window.soundings={self._cards(shown(marks), language)}\n"
         sections = {section.slug: section for section in self.sources.content.sections[language]} if view.kind == "report" else {}
         updated = dated(run.end for run in view.runs)
         page = Page(view.path, language, html, root, marks, coverage, sections, template, self.campaign.name, updated)

@@ -1,4 +1,4 @@
-"""Texts outside the sections: the interface, titles and labels of plates, names of facts, values and terms, reasons, statements of claims; each in both languages."""
+"""Texts outside the sections: the interface, titles and labels of plates, names of facts, values and terms, reasons, statements of claims, the vocabulary; each in both languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workflow.page.errors import PageError
 from workflow.page.literals import LANGUAGES, load_yaml
 from workflow.page.words import TEMPLATES
 
-SECTIONS = ("ui", "plates", "facts", "values", "reasons", "statements", "terms")
+SECTIONS = ("ui", "plates", "facts", "values", "reasons", "statements", "terms", "vocabulary")
 
 
 @dataclass(frozen=True)

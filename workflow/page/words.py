@@ -77,7 +77,21 @@ class Words:
 
     def denied_in(self, text: str, language: str) -> list[str]:
         """Words that deny something."""
-        told = self.data.get("denied")
+        return self._listed("denied", text, language)
+
+    def left_open_in(self, text: str, language: str) -> list[str]:
+        """Phrases that say why a claim was left open."""
+        return self._listed("left_open", text, language)
+
+    def trends_in(self, text: str, language: str) -> list[str]:
+        """Words of direction or trend, as far as they are no part of a phrase that says nothing of it."""
+        text = self._ignored[language].sub(" ", text)
+        found = [match[0] for name in self._near(text, language) if name in self.data["directions"] for match in self.classes[name][language].finditer(text)]
+        return found + self._listed("trends", text, language)
+
+    def _listed(self, name: str, text: str, language: str) -> list[str]:
+        """What stands in a text of a list of phrases; nothing where there is no such list."""
+        told = self.data.get(name)
         return [found[0] for found in {"en": english, "zh": chinese}[language](told[language]).finditer(text)] if told else []
 
     @cached_property

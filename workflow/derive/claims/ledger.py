@@ -21,5 +21,5 @@ def rulers(read):
 @claim("ledger.too_dear", kind="bound", says=("holds.lose",))
 def too_dear(read):
     """The published verification costs more than what would break even."""
-    read.cite("ledger.break_even_ms", "ledger.predicted", "ledger.gap", "ledger.slowdown")
+    read.cite("ledger.break_even_ms", "ledger.verify_ms", "ledger.decode_ms", "ledger.predicted", "ledger.plain_rate", "ledger.speculative_rate", "ledger.gap", "ledger.slowdown")
     return above(read.exact("ledger.verify_steps.wall"), read.exact("ledger.break_even_steps"))

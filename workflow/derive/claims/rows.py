@@ -1,10 +1,11 @@
 """What transcribed rows say. Directions must exceed the A/A differences that the publication's own repeats show."""
 
-from workflow.derive.claims.kinds import above, largest, rising, sums_to, within
+from workflow.derive.claims.kinds import above, flat, largest, rising, sums_to, within
 from workflow.derive.facts.loss import PARTS
 from workflow.derive.facts.rows import lengths
+from workflow.derive.facts.rows_load import concurrencies, output_lengths
 from workflow.derive.registry import claim
-from workflow.derive.sample import Sample
+from workflow.derive.sample import Sample, least
 
 
 @claim("rows.loss_closes", kind="sum", measure="share")
@@ -48,3 +49,38 @@ def plain_serves_more(read):
     """At the client concurrency that both lanes were run at, plain decoding serves more than speculation."""
     read.cite("rows.lanes.shared", "rows.lanes.plain.output_throughput", "rows.lanes.dspark.output_throughput")
     return above(read["rows.lanes.ratio"])
+
+
+@claim("rows.ttft_flat", kind="flat")
+def ttft_flat(read):
+    """The published time to first token is the same at every output length, within the bound."""
+    read.cite("rows.osl.shortest", "rows.osl.longest", *(f"rows.osl.at_{end}.{part}" for end in ("shortest", "longest") for part in ("ttft_ms", "accept_length")))
+    found = output_lengths(read)
+    if len(found) < 2:
+        read.unresolved("one output length only")
+    return flat([read[f"rows.osl.o{osl}.ttft_ms"] for osl in found], read.threshold("osl.ttft_flat"))
+
+
+@claim("rows.more_requests_serve_more", kind="monotone")
+def more_requests(read):
+    """The published output throughput is larger at each concurrency than at the one below it."""
+    read.cite("rows.concurrency.least", "rows.concurrency.most",
+              *(f"rows.concurrency.at_{end}.{part}" for end in ("least", "most") for part in ("output_throughput", "per_request", "ttft_ms")))  # fmt: skip
+    found = concurrencies(read)
+    if len(found) < 2:
+        read.unresolved("one concurrency only")
+    return rising([read[f"rows.concurrency.c{level}.output_throughput"] for level in found])
+
+
+@claim("rows.cache_pays_on_shared", kind="direction")
+def cache_pays(read):
+    """On prompts with a shared prefix, each published setting of the prefix cache serves more than none."""
+    read.cite("rows.cache.random.on.ratio", "rows.cache.random.lazy.ratio", "rows.cache.on.running", "rows.cache.off.running")
+    return least([above(read[f"rows.cache.shared.{side}.ratio"]) for side in ("on", "lazy")])
+
+
+@claim("rows.memory_wall", kind="bound")
+def memory_wall(read):
+    """Plain decoding, as published: each share of memory that ran out is above each that came up."""
+    read.cite("rows.memory.plain.least", "rows.memory.plain.tokens_at_least", "rows.memory.plain.tokens_at_served")
+    return above(read.exact("rows.memory.plain.ran_out"), read.exact("rows.memory.plain.served"))

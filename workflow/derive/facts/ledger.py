@@ -43,6 +43,18 @@ def decode(read):
     return token_ms(read, "plain_tok_s")
 
 
+@fact("ledger.verify_ms", kind="duration", unit="ms")
+def verify(read):
+    """one verification by wall clock, as published"""
+    return ms(read, "t_verify_ms")
+
+
+@fact("ledger.{side}_rate", kind="rate", unit="token/s", side=("plain", "speculative"))
+def rate(read, side):
+    """published throughput without speculation, or with it"""
+    return figure(read, "plain_tok_s" if side == "plain" else "spec_tok_s")
+
+
 @fact("ledger.predicted", kind="rate", unit="token/s", status="computed")
 def predicted(read):
     """(1 + p) / (T_verify + T_draft)"""

@@ -57,6 +57,18 @@ def accept_length(read, isl):
     return at_length(read, isl).sum("accept_length")
 
 
+@fact("rows.isl.i{isl}.step_ms", kind="duration", unit="ms/round")
+def step_of(read, isl):
+    """accept length x median time per token at one input length"""
+    return step(at_length(read, isl))
+
+
+@fact("rows.isl.i{isl}.output_throughput", kind="rate", unit="token/s")
+def output_throughput(read, isl):
+    """output throughput at one input length, as published"""
+    return at_length(read, isl).sum("output_throughput")
+
+
 @fact("rows.isl.{which}", kind="count", unit="token", which=("shortest", "longest"))
 def end(read, which):
     """end of the published input lengths"""
@@ -86,6 +98,12 @@ def accept_peak(read):
 def step_at(read, which):
     """accept length x median time per token there"""
     return step(at_length(read, round(read[f"rows.isl.{which}"].value)))
+
+
+@fact("rows.isl.throughput_{which}", kind="rate", unit="token/s", which=("fastest", "longest"))
+def throughput_at(read, which):
+    """output throughput there"""
+    return read[f"rows.isl.i{round(read[f'rows.isl.{which}'].value)}.output_throughput"]
 
 
 @fact("rows.isl.{factor}", kind="ratio", factor=("step_growth", "accept_loss", "throughput_loss"))
@@ -148,11 +166,12 @@ def caps(read) -> dict[int, str]:
     return dict(sorted(zip(map(round, rows.read("effective_max_running_requests")), rows.texts("label"))))
 
 
-def capped(read, cap: int) -> Rows:
+def capped(read, cap: int, stage: str = "search") -> Rows:
+    """The row of one cap. `stage`: "search" for its load, "cap" for its boot."""
     found = caps(read)
     if cap not in found:
         raise Missing(f"no boot of the cap sweep has a cap of {cap}")
-    return one(read, "search", stage="search", label=found[cap])
+    return one(read, "search", stage=stage, label=found[cap])
 
 
 @fact("rows.cap.c{cap}.output_throughput", kind="rate", unit="token/s")
@@ -171,6 +190,29 @@ def cap_ttft(read, cap):
 def cap_accept(read, cap):
     """accept length under one request cap"""
     return capped(read, cap).sum("accept_length")
+
+
+@fact("rows.cap.c{cap}.tokens", kind="count")
+def cap_tokens(read, cap):
+    """KV tokens of the pool under one request cap"""
+    return round(capped(read, cap, stage="cap").read("max_total_num_tokens")[0])
+
+
+@fact("rows.cap.lowest", kind="count")
+def cap_lowest(read):
+    """lowest cap that was tried"""
+    return min(caps(read))
+
+
+def register_cap_end(part: str, kind: str, unit: str) -> None:
+    @fact(f"rows.cap.at_{{end}}.{part}", kind=kind, unit=unit, end=("lowest", "default"))
+    def cap_end(read, end):
+        """the value under the lowest cap that was tried, or under the default"""
+        return read[f"rows.cap.c{round(read[f'rows.cap.{end}'].value)}.{part}"]
+
+
+for name, kind, unit in (("output_throughput", "rate", "token/s"), ("ttft_s", "duration", "s"), ("tokens", "count", "")):
+    register_cap_end(name, kind, unit)
 
 
 @fact("rows.cap.default", kind="count")

@@ -1,0 +1,40 @@
+"""Small multiples: a panel a figure, one series in each, over an axis that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workflow.figures.read import Mark
+from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
+from workflow.figures.sheet import Panel, Sheet, gutter, label, number
+from workflow.figures.style import INK2, Layout, Token
+
+
+def beside(layout: Layout, parts: Sequence[tuple[str, Token, Sequence[Mark]]], axis: str, keep: int) -> Sheet:
+    """A panel for each (label, colour, marks), side by side or on narrow paper under one another. `keep`: ticks that have room across."""
+    levels = sorted({mark.at for *_, marks in parts for mark in marks})
+    across, scales = log_over(levels, 1.25), [from_zero([mark.value for mark in marks], 1.3) for *_, marks in parts]
+    head, height, foot, air = layout.text + 16, 120 if layout.narrow else 150, layout.text + 10, 18
+    sheet = Sheet(layout, (head + height + foot + air) * (len(parts) if layout.narrow else 1) + layout.text + 2)
+    for place, ((part, color, marks), scale) in enumerate(zip(parts, scales)):
+        room = layout.width if layout.narrow else layout.width / len(parts)
+        left, top = (0, place * (head + height + foot + air)) if layout.narrow else (place * room, 0)
+        margin = gutter(layout, nice_ticks(scale, 3))
+        with sheet.group(part.replace("_", "-")):
+            sheet.text(left, top + layout.text + 1, label(part), color=color, bold=True)
+            _panel(Panel(sheet, left + margin, top + head, room - margin - (6 if layout.narrow else 20), height, across, scale), marks, thin(levels, keep), color)
+    sheet.text(layout.width - 6, sheet.height - 6, label(axis), "end", INK2)
+    return sheet
+
+
+def _panel(panel: Panel, marks: Sequence[Mark], ticks: list[int], color: Token) -> None:
+    panel.frame(ticks, nice_ticks(panel.yscale, 3))
+    panel.evidence(marks, color)
+    panel.curve([(mark.at, mark.value) for mark in marks], color)
+    for mark, anchor, aside in ((marks[0], "start", -8), (marks[-1], "end", 8)):
+        panel.sheet.text(panel.x(mark.at) + aside, _above(panel, mark), number(mark.key + "|bare"), anchor, color, bold=True, halo=True)
+
+
+def _above(panel: Panel, mark: Mark) -> float:
+    """Baseline of a figure over a mark and over the interval that stands on it."""
+    return panel.y(min(panel.yscale.hi, max(mark.value, mark.fact.hi or mark.value, *mark.fact.repeats))) - 11
