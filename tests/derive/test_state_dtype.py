@@ -47,7 +47,7 @@ def test_room_alone_is_a_gain(scratch):
 def test_boots_that_differ_in_their_slots_leave_the_speed(scratch):
     """Which of them a server would have is then not known."""
     rewrite(
-        scratch, "search.csv", lambda rows: [row | {"state_slots": str(32 + at % 2)} if row["stage"] == "knobs" else row for at, row in enumerate(rows)]
+        scratch, "search.csv", lambda rows: [row | {"state_slots": str(32 + int(row["boot"]) % 2)} if row["stage"] == "knobs" else row for row in rows]
     )
     derivation = Derivation(load.load(scratch))
     assert derivation.result("gate.state.slots").fact.reason == "boots of one setting differ in their state slots"
