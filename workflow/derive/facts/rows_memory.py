@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from workflow.derive.facts.faults import COLUMN, SAID
 from workflow.derive.facts.memory import RAN_OUT, share
 from workflow.derive.facts.rows import points
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
+from workflow.derive.sample import Sample
 
 TRIES = tuple(range(1, 7))
 CAME_UP = "came-up"
@@ -42,6 +44,12 @@ def outcome(read, lane, place):
 def tokens(read, lane, place):
     """KV tokens of the pool at that share"""
     return round(one_try(read, lane, place).read("max_total_num_tokens")[0])
+
+
+@fact("rows.memory.{lane}.t{place}.{said}", kind="bytes", unit="byte", place=TRIES, said=SAID)
+def fault(read, lane, place, said):
+    """what the allocation that failed at that share had asked for, or what was free then, as published"""
+    return Sample(float(one_try(read, lane, place).read(COLUMN[said])[0]), "byte")
 
 
 @fact("rows.memory.{lane}.{end}", kind="percent", unit="percent", end=("least", "served", "ran_out"))
