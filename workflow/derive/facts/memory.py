@@ -47,16 +47,11 @@ def attempts(read, lane: str) -> list[Attempt]:
     """The fractions tried in one lane, in the order of measuring."""
     rows = tries(read, lane)
     found = []
-    for label, status, failed, peak, fraction, free in zip(*(_texts(rows, name) for name in ("label", "status", "failed", "activation_peak_bytes", *BOOTED))):
+    for label, status, failed, peak, fraction, free in zip(*(rows.texts(name) for name in ("label", "status", "failed", "activation_peak_bytes", *BOOTED))):
         lost = status == "ok" and float(failed or 0) > 0
         outcome = RAN_OUT if status == "oom" or lost else SURVIVED if status == "ok" else OTHERWISE
         found.append(Attempt(label.endswith("-anchor"), float(fraction), outcome, float(free), float(peak) if peak else None))
     return found
-
-
-def _texts(rows: Rows, column: str) -> list[str]:
-    """The texts of one column [rows]; empty ones where a publication's rows do not have it."""
-    return rows.texts(column) if column in rows.table.columns else [""] * len(rows)
 
 
 def anchor(read, lane: str) -> Attempt:
