@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workflow.figures.read import Mark
-from workflow.figures.scale import from_zero, log_over, nice_ticks, thin
+from workflow.figures.scale import from_zero, log_over, nice_ticks, thin, tick_text
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import INK2, Layout, Token
 
@@ -15,6 +15,8 @@ def beside(layout: Layout, parts: Sequence[tuple[str, Token, Sequence[Mark]]], a
     levels = sorted({mark.at for *_, marks in parts for mark in marks})
     across, scales = log_over(levels, 1.25), [from_zero([mark.value for mark in marks], 1.3) for *_, marks in parts]
     head, height, foot, air = layout.text + 16, 120 if layout.narrow else 150, layout.text + 10, 18
+    # the last tick is centred on its place: half of it stands beyond the panel, as far as the scale leaves no room
+    right = max(6 if layout.narrow else 20, len(tick_text(levels[-1])) * layout.text * 0.65 / 2 - 6)
     sheet = Sheet(layout, (head + height + foot + air) * (len(parts) if layout.narrow else 1) + layout.text + 2)
     for place, ((part, color, marks), scale) in enumerate(zip(parts, scales)):
         room = layout.width if layout.narrow else layout.width / len(parts)
@@ -22,7 +24,7 @@ def beside(layout: Layout, parts: Sequence[tuple[str, Token, Sequence[Mark]]], a
         margin = gutter(layout, nice_ticks(scale, 3))
         with sheet.group(part.replace("_", "-")):
             sheet.text(left, top + layout.text + 1, label(part), color=color, bold=True)
-            _panel(Panel(sheet, left + margin, top + head, room - margin - (6 if layout.narrow else 20), height, across, scale), marks, thin(levels, keep), color)
+            _panel(Panel(sheet, left + margin, top + head, room - margin - right, height, across, scale), marks, thin(levels, keep), color)
     sheet.text(layout.width - 6, sheet.height - 6, label(axis), "end", INK2)
     return sheet
 
