@@ -168,8 +168,13 @@ def plain_tpot_ms(read):
 
 
 def confirmation(read) -> Paired:
-    """The candidate against the base on fresh boots, judged as the search judges it: by what its pairs scatter by, and no less than A/A pairs."""
-    rows, logs = logs_of(read, "confirm", {"label": TRIED})
+    """The candidate against the base on fresh boots."""
+    return judged(read, "confirm", {"label": TRIED})
+
+
+def judged(read, stage: str, candidate: dict) -> Paired:
+    """A candidate against its base, as the search judges it: by what its pairs of boots scatter by, and no less than A/A pairs."""
+    rows, logs = logs_of(read, stage, candidate)
     boots = np.array(rows.texts("boot"))
     pairs = [float(np.mean(logs[boots == boot])) for boot in sorted(set(boots), key=natural)]
     return Paired.of(pairs, spread([pairs], aa_logs(read)))
@@ -185,9 +190,14 @@ def aa_logs(read, metric: str = "mean_tpot_ms") -> list[float]:
 @fact("search.confirm_ratio", kind="ratio")
 def confirm_ratio(read):
     """time per token of the base / of the candidate on fresh boots, paired by boot; its interval is Student's t over the pairs"""
-    ratio = ratio_of(read, "confirm", {"label": TRIED})
+    return with_students_t(read, "confirm", {"label": TRIED})
+
+
+def with_students_t(read, stage: str, candidate: dict) -> Sample:
+    """The ratio of `ratio_of`, its resamples those of Student's t over the pairs of boots."""
+    ratio = ratio_of(read, stage, candidate)
     shown = 1 + read.derivation.resampling.boots_shown
-    drawn = confirmation(read).drawn(len(ratio.values) - shown)
+    drawn = judged(read, stage, candidate).drawn(len(ratio.values) - shown)
     return Sample(np.concatenate([ratio.values[:shown], np.exp(drawn)]))
 
 

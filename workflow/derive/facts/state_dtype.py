@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workflow.derive.facts.gate import answers
-from workflow.derive.facts.search import ratio_of
+from workflow.derive.facts.search import with_students_t
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
@@ -24,8 +24,8 @@ def setting(read) -> str:
 
 @fact("gate.state.speed", kind="ratio")
 def speed(read):
-    """time per token of the base / with the state in that precision, paired by boot, at the search's load"""
-    return ratio_of(read, "knobs", {"label": setting(read)})
+    """time per token of the base / with the state in that precision, at the search's load; its interval is Student's t over the pairs of boots"""
+    return with_students_t(read, "knobs", {"label": setting(read)})
 
 
 @fact("gate.state.slots", kind="ratio")
