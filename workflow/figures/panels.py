@@ -9,6 +9,9 @@ from workflow.figures.scale import from_zero, log_over, nice_ticks, thin, tick_t
 from workflow.figures.sheet import Panel, Sheet, gutter, label, number
 from workflow.figures.style import INK2, Layout, Token
 
+WIDE = 2.4
+"""Em that a figure reaches over its neighbours."""
+
 
 def beside(layout: Layout, parts: Sequence[tuple[str, Token, Sequence[Mark]]], axis: str, keep: int) -> Sheet:
     """A panel for each (label, colour, marks), side by side or on narrow paper under one another. `keep`: ticks that have room across."""
@@ -34,9 +37,20 @@ def _panel(panel: Panel, marks: Sequence[Mark], ticks: list[int], color: Token) 
     panel.evidence(marks, color)
     panel.curve([(mark.at, mark.value) for mark in marks], color)
     for mark, anchor, aside in ((marks[0], "start", -8), (marks[-1], "end", 8)):
-        panel.sheet.text(panel.x(mark.at) + aside, _above(panel, mark), number(mark.key + "|bare"), anchor, color, bold=True, halo=True)
+        panel.sheet.text(panel.x(mark.at) + aside, _clear(panel, mark, marks), number(mark.key + "|bare"), anchor, color, bold=True, halo=True)
 
 
-def _above(panel: Panel, mark: Mark) -> float:
-    """Baseline of a figure over a mark and over the interval that stands on it."""
-    return panel.y(min(panel.yscale.hi, max(mark.value, mark.fact.hi or mark.value, *mark.fact.repeats))) - 11
+def _clear(panel: Panel, mark: Mark, marks: Sequence[Mark]) -> float:
+    """Baseline of the figure of an end, off the curve: under a mark to which the curve comes down, if there is room, else over all marks that it spans."""
+    size = panel.sheet.layout.text
+    bottom = _ends(panel, mark)[1] + size + 4
+    if mark is marks[-1] and len(marks) > 1 and marks[-2].value > mark.value and bottom < panel.bottom - 4:
+        return bottom
+    reach = size * WIDE
+    return min(_ends(panel, other)[0] for other in marks if abs(panel.x(other.at) - panel.x(mark.at)) < reach) - 11
+
+
+def _ends(panel: Panel, mark: Mark) -> tuple[float, float]:
+    """Top and bottom of a mark and of what stands behind it, cut at the panel."""
+    known = [mark.value, *mark.fact.repeats, *(end for end in (mark.fact.lo, mark.fact.hi) if end is not None)]
+    return panel.y(min(panel.yscale.hi, max(known))), panel.y(max(panel.yscale.lo, min(known)))
