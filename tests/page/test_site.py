@@ -209,6 +209,8 @@ def test_cards_hold_what_the_manifest_says(workspace):
     card = data["facts"]["w.plain.tpot_ms"]
     assert card["v"] == "20.04" and card["i"] == ["19.9", "20.2"] and card["c"][0][0] == "sweep_window.csv"
     assert data["runs"]["sweep_window.csv"]["g"] == "0123456789ab+"
+    # a number that was computed from others names the files that those were read from, and so has a command
+    assert "p" in data["facts"]["w.speedup"] and [cell[0] for cell in data["facts"]["w.speedup"]["c"]] == ["sweep_window.csv"]
 
 
 def test_a_build_is_a_function_of_its_inputs(tmp_path):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflow.derive.fact import Fact
+from workflow.derive.fact import Cell, Fact
 from workflow.derive.values import Values
 from workflow.page.format import Formatter, exact
+from workflow.page.lookup import Lookup
 
 
 def raw(fact: Fact) -> str:
@@ -80,7 +81,24 @@ SHOWN = 4
 """Inputs and cells on a card; the index of numbers has them all."""
 
 
-def card(fact: Fact, formatter: Formatter, language: str) -> dict:
+def read_from(fact: Fact, lookup: Lookup) -> list[Cell]:
+    """Cells that a number was read from; of one that was computed from others, a cell of each file that those were read from, the nearest inputs first."""
+    if fact.source:
+        return list(fact.source)
+    found: dict[str, Cell] = {}
+    near = [key for key in fact.parents if lookup.known(key)]
+    seen = set(near)
+    for key in near:
+        parent = lookup.fact(key)
+        for cell in parent.source:
+            found.setdefault(cell.file, cell)
+        more = [name for name in parent.parents if name not in seen and lookup.known(name)]
+        near += more
+        seen.update(more)
+    return list(found.values())
+
+
+def card(fact: Fact, formatter: Formatter, language: str, lookup: Lookup) -> dict:
     """One record of the data that the cards are built from; empty fields are left out."""
     record = {
         "t": formatter(fact, language) if not fact.missing else "",
@@ -92,7 +110,7 @@ def card(fact: Fact, formatter: Formatter, language: str) -> dict:
         "r": fact.resampled,
         "f": fact.formula,
         "p": [*fact.parents[:SHOWN], *("…" for _ in fact.parents[SHOWN : SHOWN + 1])],
-        "c": [[cell.file, cell.row, cell.column, cell.where] for cell in fact.source[:SHOWN]],
+        "c": [[cell.file, cell.row, cell.column, cell.where] for cell in read_from(fact, lookup)[:SHOWN]],
         "x": fact.reason,
     }
     return {name: value for name, value in record.items() if value not in ("", None, [], 0)}

@@ -375,7 +375,7 @@ class Builder:
         words = {name: texts[context.language] for name, texts in {**ui["card"], **ui["status"]}.items()}
         return as_script(
             {
-                "facts": {fact.key: card(fact, context.formatter, context.language) for fact in facts},
+                "facts": {fact.key: card(fact, context.formatter, context.language, self.lookup) for fact in facts},
                 "runs": {file: run_card(run) for file, run in known.items() if file in used},
                 "words": words,
                 "tables": tables,
