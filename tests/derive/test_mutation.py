@@ -158,3 +158,9 @@ def test_every_value_of_an_enumeration_is_tried():
     rule = {"enum": ["ok", "oom", "crash", "timeout", "skipped"]}
     assert {changed("ok", rule, factor) for factor in FACTORS[:-1]} == {"oom", "crash", "timeout", "skipped"}
     assert {changed("a", {"enum": ["a", "b"]}, factor) for factor in FACTORS[:-1]} == {"b"}
+
+
+def test_a_count_of_nothing_can_overtake_others():
+    rule = {"type": ["integer", "null"], "minimum": 0}
+    assert changed("0", rule, max(FACTORS)) == "1000" and changed("0", rule, FACTORS[0]) == "1"
+    assert changed("0", rule | {"maximum": 1}, max(FACTORS)) == "1", "a bound is kept"

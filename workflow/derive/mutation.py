@@ -27,6 +27,8 @@ SELECTORS = frozenset((
 ))  # fmt: skip
 """Columns by which rows are chosen: a mutation there regroups the rows of the file, so all of its facts may move."""
 FACTORS = (1.37, 0.6, 4.0, 0.2, 0.0)
+LIFT = 1000
+"""Added to a zero under the largest factor: a label that names the most frequent of several counts moves when an empty one overtakes."""
 EVERY_MANIFEST = "*.manifest.json"
 """File of a mutation that changes one field in every manifest that has it: facts of the whole campaign need it to agree."""
 WHOLE_FILES = ("mutation.", "reefs.")
@@ -361,7 +363,8 @@ def changed(text: str, rule: dict, factor: float, slot: int = 0) -> str:
         return values[(values.index(text) + further) % len(values) if factor else 0]
     if {"number", "integer"} & set(types_of(rule)):
         whole = "integer" in types_of(rule)
-        for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + 1, float(text) - 1):
+        lift = LIFT if factor == max(FACTORS) else 1  # a count of nothing grows by no factor
+        for candidate in (float(text) * factor, float(text) / (factor or 2), float(text) + lift, float(text) + 1, float(text) - 1):
             new = str(round(candidate)) if whole else repr(candidate)
             if float(new) != float(text) and schema.rule_of(rule)(new):
                 return new
