@@ -71,18 +71,24 @@ def logs_of(read, side: str) -> tuple[Rows, np.ndarray]:
     return rows, np.array(logs)
 
 
+def scatter(read) -> tuple[float, int]:
+    """Spread of a log ratio and its degrees of freedom: pooled over the chunks, and no less than the A/A pairs'."""
+    return spread([list(logs_of(read, side)[1]) for side in SIDES], aa_logs(read, "output_throughput"))
+
+
 @fact("knobs.chunk.{side}.ratio", kind="ratio", side=SIDES)
 def ratio(read, side):
-    """output throughput with this chunk / with the base's, exp of the mean logarithm over boots, paired by boot"""
+    """output throughput with this chunk / with the base's, exp of the mean logarithm, paired by boot; its interval is Student's t over the pairs"""
     rows, logs = logs_of(read, side)
-    return Sample(np.exp(rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))))
+    drawn = rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))
+    shown = 1 + read.derivation.resampling.boots_shown
+    return Sample(np.exp(np.concatenate([drawn[:shown], Paired.of(list(logs), scatter(read)).drawn(len(drawn) - shown)])))
 
 
 @fact("knobs.chunk.detectable", kind="percent", unit="percent")
 def detectable(read):
     """how far such a ratio may be off: t x standard error over its boots, whose spread is pooled over the chunks and no less than the A/A pairs'"""
-    groups = [list(logs_of(read, side)[1]) for side in SIDES]
-    fewest = Paired.of(min(groups, key=len), spread(groups, aa_logs(read, "output_throughput")))
+    fewest = Paired.of(min((list(logs_of(read, side)[1]) for side in SIDES), key=len), scatter(read))
     if not fewest.known:
         raise Missing("one boot of each prefill chunk and no A/A pairs: nothing says how far the ratio may be off")
     return math.expm1(fewest.reach(read.derivation.level))
