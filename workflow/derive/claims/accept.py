@@ -67,6 +67,6 @@ def short_runs_mislead(read):
 @claim("accept.external_brackets", kind="bound")
 def external_brackets(read):
     """The accept length of the mixed load, at every concurrency, lies between the lowest and the highest that others observed."""
-    read.cite(*(f"accept.external.{name}" for name in ("count", "context", "hardware")), "lanes.gamma")
+    read.cite(*(f"accept.external.{name}" for name in ("context", "hardware")), "lanes.gamma")
     low, high = read["accept.external.low"], read["accept.external.high"]
     return least([above(read["accept.by_concurrency.min"], low), below(read["accept.by_concurrency.max"], high)])

@@ -20,12 +20,6 @@ def observations(read) -> Rows:
     return rows.where_true(keep)
 
 
-@fact("accept.external.count", kind="count")
-def count(read):
-    """outside observations of accept length"""
-    return len(observations(read).texts("id"))
-
-
 @fact("accept.external.{end}", kind="length", unit="token/round", end=("low", "high"))
 def end(read, end):
     """the lowest or the highest accept length that an outside observer reports"""
