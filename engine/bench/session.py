@@ -314,10 +314,11 @@ class Session:
             engine.stop()
             raise
         self.served_before = True
-        if not self.scattered and (info.get("free_huge_share") or 1.0) < contiguity.SCATTERED:
+        share = info.get("free_huge_share")
+        if not self.scattered and share is not None and share < contiguity.SCATTERED:
             self.scattered = True
             self.progress.say(
-                f"free memory is scattered ({100 * info['free_huge_share']:.0f} % of it in blocks of 2 MiB): boots may differ by more than what is compared; "
+                f"free memory is scattered ({100 * share:.0f} % of it in blocks of 2 MiB): boots may differ by more than what is compared; "
                 "as root, `echo 1 > /proc/sys/vm/compact_memory`"
             )
         self.info.setdefault(arm.lane, info)

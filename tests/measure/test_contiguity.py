@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine import csvio, sweep
+from engine.backends import worker_pool
 from engine.bench.contiguity import free_huge_share, settle
+from tests.measure.conftest import SIZES
 
 
 def buddyinfo(*zones: list[int]) -> str:
@@ -35,3 +38,12 @@ def test_compaction_is_asked_for_and_may_be_refused(tmp_path: Path) -> None:
     assert compact.read_text("ascii") == "1"
     assert settle(tmp_path / "no" / "such", said) == 1.0
     assert settle(tmp_path / "no" / "such", tmp_path / "neither") is None
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.0, 1), (0.3, 1), (0.95, 0), (None, 0)])
+def test_scattered_memory_is_told_once_and_stands_in_every_row(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float | None, told: int) -> None:
+    monkeypatch.setattr(worker_pool.contiguity, "settle", lambda: share)
+    words = ["--sweep", "isl", "--campaign", str(campaign(stages={"isl": SIZES["isl"]})), "--out", str(tmp_path / "out"), "--log", str(tmp_path / "log"), "--quiet"]
+    assert sweep.main(words) == 0
+    assert (tmp_path / "log").read_text("utf8").count("free memory is scattered") == told
+    assert {row.get("free_huge_share") for row in csvio.read("points", tmp_path / "out" / "sweep_isl.csv")} == {share}
