@@ -156,6 +156,12 @@ def step_share(read, lane, concurrency):
     return decode_steps(read, lane, concurrency).sum("step_ms") / points(read, lane, concurrency).sum("duration_s")
 
 
+@fact("scale.{lane}.at_{end}.step_share", kind="probability", end=("one", "most"))
+def step_share_at(read, lane, end):
+    """wall time in decode steps / duration, at the smallest (one) or the largest (most) concurrency"""
+    return read[f"{at(end)(read, lane)}.step_share"]
+
+
 @fact("scale.{lane}.c{concurrency}.output_per_committed", kind="ratio")
 def output_per_committed(read, lane, concurrency):
     """output tokens / committed tokens: first tokens in, cut rounds out"""
