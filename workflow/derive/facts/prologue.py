@@ -1,4 +1,4 @@
-"""One fraction over the whole campaign: its best run, its largest win and its largest loss, each as two factors."""
+"""One fraction: the best run of the block-size sweep, and the largest win and loss of the eager sweeps, each as two factors."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def window_comparison(read, content: str, arm: str) -> Comparison:
 
 
 def groups(read) -> list[list[Comparison]]:
-    """Comparisons of the campaign, in groups within which only the arm differs."""
+    """Comparisons of those sweeps, in groups within which only the arm differs."""
     found = [
         [window_comparison(read, content, arm) for arm in ARMS if read.has(f"window.{content}.{arm}.speedup")] for content in ONE_CONTENT
     ]
@@ -214,7 +214,7 @@ BOTH = ("win", "loss")
 
 @fact("prologue.{which}.ratio", kind="ratio", which=BOTH)
 def ratio(read, which):
-    """largest (win) or smallest (loss) speed of speculation / speed of plain decoding under the same load, over the whole campaign"""
+    """largest (win) or smallest (loss) speed of speculation / speed of plain decoding under the same load, in the block-size, concurrency and input-length sweeps of the eager engine"""
     return read[chosen(read, which).ratio]
 
 
