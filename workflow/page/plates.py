@@ -307,7 +307,11 @@ class Plates:
         head, *rows = self._rows(self.drawings[plate])
         body = "".join(f"{row}\n" for row in rows)
         name = f"{'table' if framed else 'data'}-{plate}"
-        caption = f'<caption id="{name}-caption">{self.subtitle(plate) or self.inline(self.text(self.drawings[plate], "title"))}</caption>'
+        if plate in self.tabled:  # the plate stands on the same page, and says under its title what it shows
+            says = f"{self._number(plate)} {self.ui('table')}"
+        else:
+            says = self.subtitle(plate) or self.inline(self.text(self.drawings[plate], "title"))
+        caption = f'<caption id="{name}-caption">{says}</caption>'
         return (
             f'<div class="table-scroll figures" id="{name}" role="region" aria-labelledby="{name}-caption" tabindex="0"><table>{caption}'
             f"{head}<tbody>\n{body}</tbody></table></div>"
