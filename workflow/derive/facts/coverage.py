@@ -5,7 +5,7 @@ from workflow.derive.rows import Missing
 
 SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch")
 """Sweeps with points of their own; a stage of the same name inside."""
-SEARCHED = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "curve", "confirm")
+SEARCHED = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "frontier", "curve", "confirm")
 """Stages of the search."""
 FILES = {"verify_cost": "costs", "gate": "gate", "kernels": "kernels", "predicates": "predicates", "noise": "noise", "trace": "trace"}
 """Measurements whose rows are no points: name -> how they are read."""

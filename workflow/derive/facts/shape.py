@@ -6,7 +6,7 @@ from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
-STAGES = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "curve", "confirm", "sentinel")
+STAGES = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "frontier", "curve", "confirm", "sentinel")
 
 
 def spent(read, stage: str, what: str) -> float:

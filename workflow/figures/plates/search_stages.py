@@ -11,8 +11,8 @@ from workflow.figures.scale import Scale, from_zero, nice_ticks
 from workflow.figures.sheet import Panel, Sheet, label, number
 from workflow.figures.style import INK, INK2, Layout
 
-STAGES = ("aa", "memory", "cache", "knobs", "window", "confirm")
-"""In the order in which one makes the next worth its time."""
+STAGES = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "frontier", "confirm", "curve")
+"""In the order in which a search runs them; a campaign has a bar for those that it asked for."""
 BAR = 13
 """Height of a bar, in SVG units."""
 
