@@ -27,6 +27,12 @@ def test_caps_are_compared_within_a_boot(derivation, measured):
     assert derivation.result("walls.cap.t3.ratio").fact.missing, "the default has no ratio to itself"
 
 
+def test_the_interval_shown_is_the_one_that_is_judged(derivation):
+    fact = derivation.result("walls.cap.t1.ratio").fact
+    off = math.log1p(derivation.result("walls.cap.detectable").fact.value / 100)
+    assert (math.log(fact.lo), math.log(fact.hi)) == pytest.approx((math.log(fact.value) - off, math.log(fact.value) + off), rel=0.01)
+
+
 def test_the_rival_is_the_cap_under_which_most_is_served(derivation):
     ratios = [derivation.result(f"walls.cap.t{place}.ratio").fact.value for place in (1, 2)]
     assert derivation.result("walls.cap.rival.ratio").fact.value == min(ratios)

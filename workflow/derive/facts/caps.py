@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from workflow.derive.facts.search import aa_logs
+from workflow.derive.facts.beside import detectable_of, logs_beside, mean_ratio, scatter
 from workflow.derive.facts.walls import CAPS, capped, caps, one_cap, whole
-from workflow.derive.paired import Paired, spread
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
-from workflow.derive.sample import Sample
 
 FULL = 1 - 1e-9
 """Share of a pool that counts as all of it."""
@@ -38,22 +34,18 @@ def logs_of(read, place: int) -> tuple[Rows, np.ndarray]:
     if place not in others(read):
         raise Missing("this is the default cap, or no cap at all")
     base, rows = capped(read, effective_max_running_requests=str(round(read["walls.cap.default"].value))), one_cap(read, place)
-    rates: dict[str, list[float]] = {}
-    for boot, rate in zip(base.texts("boot"), np.log(base.read("output_throughput"))):
-        rates.setdefault(boot, []).append(rate)
-    logs = []
-    for boot, rate in zip(rows.texts("boot"), np.log(rows.read("output_throughput"))):
-        if boot not in rates:
-            raise Missing(f"stage factorial, boot {boot}: the default cap has no cell beside that of another")
-        logs.append(np.mean(rates[boot]) - rate)
-    return rows, np.array(logs)
+    return rows, -logs_beside(rows, base, "factorial")
+
+
+def groups(read) -> list[np.ndarray]:
+    """Log ratios of each cap beside the default one."""
+    return [logs_of(read, place)[1] for place in others(read)]
 
 
 @fact("walls.cap.t{place}.ratio", kind="ratio", place=CAPS)
 def ratio(read, place):
-    """output throughput under the default cap / under this one, exp of the mean logarithm over boots, paired by boot"""
-    rows, logs = logs_of(read, place)
-    return Sample(np.exp(rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))))
+    """output throughput under the default cap / under this one, exp of the mean logarithm, paired by boot; its interval is Student's t over the pairs"""
+    return mean_ratio(read, *logs_of(read, place), scatter(read, groups(read)))
 
 
 def ratios(read) -> dict[str, int]:
@@ -77,12 +69,7 @@ def rival_ratio(read):
 @fact("walls.cap.detectable", kind="percent", unit="percent")
 def detectable(read):
     """how far such a ratio may be off: t x standard error over its boots, whose spread is pooled over the caps and no less than the A/A pairs'"""
-    groups = [list(logs_of(read, place)[1]) for place in others(read)]
-    scatter = spread(groups, aa_logs(read, "output_throughput"))
-    fewest = Paired.of(min(groups, key=len), scatter)
-    if not fewest.known:
-        raise Missing("one boot of each cap and no A/A pairs: nothing says how far the ratio may be off")
-    return math.expm1(fewest.reach(read.derivation.level))
+    return detectable_of(read, groups(read))
 
 
 def reached(read) -> list[Rows]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from workflow.derive.facts.search import aa_logs
-from workflow.derive.paired import Paired, spread
+from workflow.derive.facts.beside import detectable_of, logs_beside, mean_ratio, scatter
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
@@ -59,36 +56,22 @@ def size(read, side):
 
 def logs_of(read, side: str) -> tuple[Rows, np.ndarray]:
     """Cells of one chunk, and ln(output throughput with it / with the base's) of each [cells], both of one boot's block."""
-    base, rows = cells(read, "base"), cells(read, side)
-    rates: dict[str, list[float]] = {}
-    for boot, rate in zip(base.texts("boot"), np.log(base.read("output_throughput"))):
-        rates.setdefault(boot, []).append(rate)
-    logs = []
-    for boot, rate in zip(rows.texts("boot"), np.log(rows.read("output_throughput"))):
-        if boot not in rates:
-            raise Missing(f"stage knobs, boot {boot}: the base has no cell beside that of another prefill chunk")
-        logs.append(rate - np.mean(rates[boot]))
-    return rows, np.array(logs)
+    rows = cells(read, side)
+    return rows, logs_beside(rows, cells(read, "base"), "knobs")
 
 
-def scatter(read) -> tuple[float, int]:
-    """Spread of a log ratio and its degrees of freedom: pooled over the chunks, and no less than the A/A pairs'."""
-    return spread([list(logs_of(read, side)[1]) for side in SIDES], aa_logs(read, "output_throughput"))
+def groups(read) -> list[np.ndarray]:
+    """Log ratios of each chunk."""
+    return [logs_of(read, side)[1] for side in SIDES]
 
 
 @fact("knobs.chunk.{side}.ratio", kind="ratio", side=SIDES)
 def ratio(read, side):
     """output throughput with this chunk / with the base's, exp of the mean logarithm, paired by boot; its interval is Student's t over the pairs"""
-    rows, logs = logs_of(read, side)
-    drawn = rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))
-    shown = 1 + read.derivation.resampling.boots_shown
-    return Sample(np.exp(np.concatenate([drawn[:shown], Paired.of(list(logs), scatter(read)).drawn(len(drawn) - shown)])))
+    return mean_ratio(read, *logs_of(read, side), scatter(read, groups(read)))
 
 
 @fact("knobs.chunk.detectable", kind="percent", unit="percent")
 def detectable(read):
     """how far such a ratio may be off: t x standard error over its boots, whose spread is pooled over the chunks and no less than the A/A pairs'"""
-    fewest = Paired.of(min((list(logs_of(read, side)[1]) for side in SIDES), key=len), scatter(read))
-    if not fewest.known:
-        raise Missing("one boot of each prefill chunk and no A/A pairs: nothing says how far the ratio may be off")
-    return math.expm1(fewest.reach(read.derivation.level))
+    return detectable_of(read, groups(read))

@@ -184,7 +184,11 @@ def aa_logs(read, metric: str = "mean_tpot_ms") -> list[float]:
     """ln(b / a) of each pair of boots of one configuration; empty where the campaign has none."""
     if not read.has("noise.comparisons"):
         return []
-    return list(read.noise(metric=metric).read("log_ratio"))
+    try:
+        pairs = read.noise(metric=metric)
+    except Missing:
+        return []  # compared in another metric only
+    return list(pairs.read("log_ratio"))
 
 
 @fact("search.confirm_ratio", kind="ratio")
