@@ -33,6 +33,14 @@ def test_an_even_price_for_each_halving_is_a_slope(scratch):
     assert claim.verdict == "unresolved" and claim.margin == pytest.approx(0, abs=1e-6)
 
 
+def test_a_small_chunk_that_costs_nothing_leaves_nothing_to_divide(scratch):
+    small = Derivation(load.load(scratch)).result("knobs.chunk.small.ratio").fact.value
+    scale(scratch, "search.csv", "output_throughput", 1 / small, stage="knobs", label="chunked_prefill_size=64@bind")
+    scale(scratch, "search.csv", "output_throughput", 0.5, stage="knobs", label="chunked_prefill_size=1024@bind")
+    claim = Derivation(load.load(scratch)).claim(CLAIM)
+    assert claim.verdict == "unresolved" and "costs nothing" in claim.reason
+
+
 def test_the_base_has_to_be_the_largest(scratch):
     rewrite(scratch, "search.csv", lambda rows: [row | {"chunked_prefill_size": "512"} if row["label"] == "base@bind" else row for row in rows])
     claim = Derivation(load.load(scratch)).claim(CLAIM)

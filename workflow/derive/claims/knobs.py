@@ -48,16 +48,19 @@ def capacity_arithmetic(read):
 
 @claim("knobs.chunk.floor_not_slope", kind="direction")
 def floor_not_slope(read):
-    """Where it can bind, the largest prefill chunk tried costs less against the base's than its part, by halvings, of what the smallest one costs."""
+    """Where it can bind, the smallest prefill chunk tried costs throughput against the base's, and the largest less than its part of that by halvings."""
     read.cite("knobs.chunk.isl", *(f"knobs.chunk.{side}.ratio" for side in ("small", "large")))
     small, large, base = (math.log2(read.exact(f"knobs.chunk.{side}.size").value) for side in ("small", "large", "base"))
     if base <= large:
         read.unresolved("the base's prefill chunk is not larger than those beside it")
     if not read.has("knobs.chunk.detectable"):
         read.unresolved("nothing says how far the ratio may be off")
+    off = math.log1p(read.exact("knobs.chunk.detectable").to("").value)
+    kept = {side: above(read.exact(f"knobs.chunk.{side}.ratio")) for side in ("small", "large")}
+    if kept["small"].value > -off:
+        read.unresolved("the smallest prefill chunk costs nothing beyond the noise, so there is no price to divide")
     part = (base - large) / (base - small)
-    margin = above(read.exact("knobs.chunk.large.ratio")) - above(read.exact("knobs.chunk.small.ratio")) * part
-    return margin, math.hypot(1, part) * math.log1p(read.exact("knobs.chunk.detectable").to("").value)
+    return kept["large"] - kept["small"] * part, math.hypot(1, part) * off
 
 
 @claim("knobs.best_pays", kind="direction", says=("best", "holds.faster", "fails.slower"))
