@@ -111,8 +111,8 @@ def request_caps(campaign: Campaign, load: dict) -> None:
 
 
 def front(campaign: Campaign, load: dict) -> None:
-    """Each lane at a block size of its own, from one request at a time to several."""
-    for repeat in range(campaign.plan.repeats):
+    """Each lane at a block size of its own, from one request at a time to several; on boots enough to be judged."""
+    for repeat in range(max(3, campaign.plan.repeats)):
         for level in (1, 4):
             for lane, gamma in (("plain", 0), ("dspark", campaign.plan.base_gamma), ("mtp", 1)):
                 label = lane if lane != "dspark" else f"dspark-g{gamma}"

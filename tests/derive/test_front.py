@@ -34,6 +34,28 @@ def test_more_throughput_for_more_time_is_a_trade(scratch):
     assert derivation.claim("lanes.front_alone.tpot").verdict == "fails"
 
 
+@pytest.mark.parametrize(("lane", "boots"), [("plain", 2), ("dspark", 1)])
+def test_few_boots_leave_a_trade_open(scratch, lane, boots):
+    """One arm is a boot or two short: whatever the others say, nothing is told."""
+    kept = {str(6500 + repeat) for repeat in range(boots)}
+    gone: set[str] = set()
+
+    def short(rows):
+        gone.update(row["run_id"] for row in rows if (row.get("stage"), row.get("lane")) == ("frontier", lane) and row["boot"] not in kept)
+        return [row for row in rows if row["run_id"] not in gone]
+
+    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
+        rewrite(scratch, file, short)
+    claim = scaled(scratch, "plain", 9.0, 9.0).claim("lanes.front_alone.tpot")
+    assert claim.verdict == "unresolved" and claim.reason.startswith("fewer than 3 boots of an arm")
+
+
+def test_the_deciding_load_is_named(scratch):
+    scale(scratch, "search.csv", "mean_tpot_ms", 9.0, stage="frontier", lane="plain", max_concurrency="4")
+    scale(scratch, "search.csv", "output_throughput", 9.0, stage="frontier", lane="plain", max_concurrency="4")
+    assert Derivation(load.load(scratch)).result("lanes.front.tpot.tightest").fact.value == 4
+
+
 def test_what_the_noise_does_not_tell_apart_stays_in_front(scratch):
     """A lane with the cells of another, all but a hair."""
     columns = ("mean_tpot_ms", "mean_ttft_ms", "output_throughput")

@@ -49,6 +49,7 @@ def fact(kind, value, **more):
         (Fact("k", "2.13.0", kind="label"), "2.13.0", "2.13.0"),
         (Fact("k", "3, 4, 12", kind="label"), "3, 4, 12", "3、4、12"),
         (Fact("k", "plain, dspark-g4", kind="label"), "plain decoding, dspark-g4", "普通解码、dspark-g4"),
+        (Fact("k", "plain, dspark γ = 4", kind="label"), "plain decoding, dspark γ = 4", "普通解码、dspark γ = 4"),
         (Fact("k", "Debian, 13", kind="label"), "Debian, 13", "Debian, 13"),
     ],
 )

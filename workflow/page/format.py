@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 NBSP, NARROW, MINUS = "\u00a0", "\u202f", "\u2212"
 RANGE = {"en": "–", "zh": "～"}
 LIST = {"en": ", ", "zh": "、"}
-ROW = re.compile(r"[a-z0-9-]+(, [a-z0-9-]+)+")
+ROW = re.compile(r"{0}(, {0})+".format(r"[a-z0-9-]+(?: γ = \d+)?"))
 """A label that is a row of whole numbers or of names, as the derivation joins them."""
 DECIMALS = {"ratio": 2, "percent": 1, "points": 1, "length": 2, "probability": 2}
 SIGNIFICANT = 3

@@ -43,8 +43,14 @@ class Arm:
 
     label: str
     lane: str
+    gamma: str
+    """Block size; empty where the label names none."""
     rate: Sample
     time: Sample
+
+    @property
+    def name(self) -> str:
+        return f"{self.lane} γ = {self.gamma}" if self.gamma else self.label
 
     def over(self, other: Arm) -> Sample:
         """The lesser of what it is ahead by in throughput and in time: above one, it is ahead in both."""
@@ -65,7 +71,7 @@ def arms(read, place, against: str) -> list[Arm]:
         own = rows.where_true(keep)
         count = own.weights.sums(own.index, np.ones(len(own)))
         rate, time = (Sample(np.exp(own.weights.sums(own.index, logs[keep]) / count)) for logs in (rates, times))
-        found.append(Arm(label, lane, rate, time))
+        found.append(Arm(label, lane, label.partition(f"{lane}-g")[2], rate, time))
     return found
 
 
@@ -73,6 +79,23 @@ def arms(read, place, against: str) -> list[Arm]:
 def load_count(read):
     """numbers of requests in flight at which the lanes' best were measured"""
     return len(loads(read))
+
+
+@fact("lanes.front.boots", kind="count")
+def boots(read):
+    """boots of the arm that has the fewest, at the load at which it does"""
+    rows = cells(read)
+    found: dict[tuple[str, str], set[str]] = {}
+    for load, label, boot in zip(rows.texts("max_concurrency"), rows.texts("label"), rows.texts("boot")):
+        found.setdefault((load, label), set()).add(boot)
+    return min(map(len, found.values()))
+
+
+@fact("lanes.front.{against}.tightest", kind="count", against=AGAINST)
+def tightest(read, against):
+    """requests in flight at the load at which the lane in front is ahead by the least"""
+    keys = {f"lanes.front.t{place}.{against}.lead": place for place in PLACES}
+    return int(load_at(read, keys[min(read.present(keys), key=lambda key: read[key].value)]))
 
 
 for prefix, choices in (("t{place}", PLACES), ("{place}", tuple(ENDS))):
@@ -86,7 +109,7 @@ for prefix, choices in (("t{place}", PLACES), ("{place}", tuple(ENDS))):
     def front(read, place, against):
         """arms that no other is ahead of in both throughput and time, beyond the noise, at that load"""
         every = arms(read, place, against)
-        return ", ".join(arm.label for arm in every if not any(other.dominates(read, arm) for other in every if other is not arm))
+        return ", ".join(arm.name for arm in every if not any(other.dominates(read, arm) for other in every if other is not arm))
 
     @fact(f"lanes.front.{prefix}.{{against}}.lead", kind="ratio", place=choices, against=AGAINST)
     def lead(read, place, against):
