@@ -33,7 +33,7 @@ def full_by_construction(read):
     return counted(read["walls.cap.full"], tried)
 
 
-@claim("walls.default_cap_best", kind="superlative")
+@claim("walls.default_cap_best", kind="superlative", says=("unresolved.largest",))
 def default_cap_best(read):
     """At one block size, more tokens/s are served under the default request cap than under any other that was tried."""
     read.cite("walls.cap.gamma", "walls.cap.concurrency", *(f"walls.cap.{what}" for what in ("default", "rival.cap", "rival.ratio", "detectable")))
