@@ -50,6 +50,7 @@ def fact(kind, value, **more):
         (Fact("k", "3, 4, 12", kind="label"), "3, 4, 12", "3、4、12"),
         (Fact("k", "plain, dspark-g4", kind="label"), "plain decoding, dspark-g4", "普通解码、dspark-g4"),
         (Fact("k", "plain, dspark γ = 4", kind="label"), "plain decoding, dspark γ = 4", "普通解码、dspark γ = 4"),
+        (Fact("k", "8x MI355X, 8x MI350X", kind="label"), "8x MI355X, 8x MI350X", "8x MI355X、8x MI350X"),
         (Fact("k", "Debian, 13", kind="label"), "Debian, 13", "Debian, 13"),
     ],
 )

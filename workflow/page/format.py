@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 NBSP, NARROW, MINUS = "\u00a0", "\u202f", "\u2212"
 RANGE = {"en": "–", "zh": "～"}
 LIST = {"en": ", ", "zh": "、"}
-ROW = re.compile(r"{0}(, {0})+".format(r"[a-z0-9-]+(?: γ = \d+)?"))
-"""A label that is a row of whole numbers or of names, as the derivation joins them."""
+ROW = re.compile("|".join(f"{one}(, {one})+" for one in (r"[a-z0-9-]+(?: γ = \d+)?", r"\d+x [A-Z0-9]+")))
+"""A label that is a row of whole numbers, of names or of counted devices, as the derivation joins them."""
 DECIMALS = {"ratio": 2, "percent": 1, "points": 1, "length": 2, "probability": 2}
 SIGNIFICANT = 3
 PREFIXES = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"), (1, "B"))
