@@ -88,3 +88,22 @@ def test_a_field_inside_a_list_of_a_manifest_moves_what_rests_on_it(measured):
     prover = Prover(measured)
     moved = prover.moved(Mutation("search.manifest.json", "search.knobs.0.why", (), ("another value",)))
     assert list(moved) == ["knobs.t1.at_load.why"]
+
+
+def test_a_setting_that_could_do_nothing_is_not_the_best(scratch):
+    def inert(*labels):
+        def change(search):
+            for one in search["knobs"]:
+                if one["label"] in labels:
+                    one |= {"could_bind": False, "verdict": INERT}
+
+        return change
+
+    fastest = Derivation(load.load(scratch), resamples=0)
+    assert fastest.result("knobs.best_label").fact.value == "mamba_ssm_dtype=bfloat16"
+    derivation = told(scratch, inert("mamba_ssm_dtype=bfloat16"))
+    assert derivation.result("knobs.best_label").fact.value == "chunked_prefill_size=64"
+    assert derivation.result("knobs.best_ratio").fact.value < fastest.result("knobs.best_ratio").fact.value
+    derivation = told(scratch, inert("chunked_prefill_size=64"))
+    assert derivation.result("knobs.best_label").fact.reason == "no setting that was tried could have an effect at the search's load"
+    assert derivation.claim("knobs.best_pays").verdict == "missing"

@@ -35,3 +35,9 @@ def test_a_slower_memory_makes_another_regime_of_the_same_times(scratch):
 def test_a_graph_is_held_against_the_eager_step_that_it_replays(values):
     bounds = {mode: values.fact(f"modes.{mode}.bound_ms") for mode in ("eager", "graph")}
     assert bounds["graph"].value == bounds["eager"].value and bounds["graph"].source
+
+
+def test_no_rest_is_left_of_a_forward_faster_than_memory(derivation):
+    rest = {mode: derivation.result(f"modes.{mode}.share.fixed").fact for mode in ("eager", "fused")}
+    assert not rest["eager"].missing and rest["fused"].missing
+    assert rest["fused"].reason == "the forward takes less time than reading the weights once, so no rest is left"

@@ -65,6 +65,6 @@ def floor_not_slope(read):
 
 @claim("knobs.best_pays", kind="direction", says=("best", "holds.faster", "fails.slower"))
 def best_pays(read):
-    """The single setting that did best at the search's load is faster than the base."""
+    """The single setting that did best at the search's load, of those that could have an effect there, is faster than the base."""
     read.cite("knobs.tried", "knobs.resolved", "knobs.best_label", *(f"shape.knobs.{name}" for name in ("boots", "cells", "minutes")))
     return above(read["knobs.best_ratio"])

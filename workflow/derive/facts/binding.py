@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.knobs import TRIES, setting
+from workflow.derive.facts.knobs import INERT, TRIES, setting
 from workflow.derive.paired import holm
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 
 KNOBS = ("chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "mamba_ssm_dtype")
-INERT = "inert by construction"
 JUDGED = ("better", "worse", "not resolved")
 BINDS = {True: "could bind", False: "could not bind", None: "cannot be told"}
 SUFFIX = {"at_load": "", "bound": "@bind"}

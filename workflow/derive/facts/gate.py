@@ -138,9 +138,15 @@ def would_resolve(read, role, task):
     room = abs(fmean(found) + read[f"gate.margin.{task}"].to("").value)
     if room == 0:
         raise Missing("the difference lies on the margin, where no number of problems tells them apart")
+    if room > read[f"gate.{role}.{task}.reach"].to("").value:
+        raise Missing("the problems that were asked tell the difference from the margin already")
     if not any(found):
         return math.ceil(math.log(1 - CONFIDENCE) / math.log(1 - room))
-    return math.ceil((quantile(len(found) - 1) * stdev(found) / room) ** 2)
+    scatter = stdev(found)
+    count = max(len(found), math.ceil((NormalDist().inv_cdf(CONFIDENCE) * scatter / room) ** 2))  # t is no less than its limit
+    while quantile(count - 1) * scatter / math.sqrt(count) > room:
+        count += 1
+    return count
 
 
 @fact("gate.{role}.{column}", kind="percent", unit="percent", role=SCORED, column=tuple(HEALTH))

@@ -7,6 +7,8 @@ from workflow.derive.facts.search import ratio_of
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 
+INERT = "inert by construction"
+"""The search's verdict on a setting whose mechanism had nothing to do and costs nothing: its ratio is noise."""
 TRIES = tuple(range(1, 13))
 
 
@@ -54,13 +56,25 @@ def resolved(read):
     return sum(beyond_noise(read, read[key]) != 0 for key in read.present(keys(read)))
 
 
+def best(read) -> str:
+    """Key of the largest ratio of the settings that could have an effect at that load, as far as the search tells."""
+    found = []
+    for key in read.present(keys(read)):
+        verdict = key.replace(".ratio", ".at_load.verdict")
+        if not (read.has(verdict) and read.label(verdict) == INERT):
+            found.append(key)
+    if not found:
+        raise Missing("no setting that was tried could have an effect at the search's load")
+    return read.largest(found)
+
+
 @fact("knobs.best_label", kind="label")
 def best_label(read):
-    """setting with the largest ratio"""
-    return setting(read, keys(read).index(read.largest(keys(read))) + 1)
+    """setting with the largest ratio, of those that could have an effect at that load"""
+    return setting(read, keys(read).index(best(read)) + 1)
 
 
 @fact("knobs.best_ratio", kind="ratio")
 def best_ratio(read):
-    """largest ratio of the settings tried: biased upwards, as the best of several is"""
-    return read[read.largest(keys(read))]
+    """largest ratio of the settings that could have an effect at that load: biased upwards, as the best of several is"""
+    return read[best(read)]

@@ -116,7 +116,10 @@ def over_bound(read, mode):
 
 
 def parts_of(over_bound: Sample, widest_ratio: Sample, widest: float) -> dict[str, Sample]:
-    """Shares of a plain forward: reading its weights from memory, what a further position adds, and the rest, which is fixed."""
+    """Shares of a plain forward: reading its weights from memory, what a further position adds, and the rest, which is fixed.
+
+    Not shares in the strict sense where the weights did not come from memory: then the first is above one, and the rest means nothing.
+    """
     memory = 1 / over_bound
     position = (widest_ratio - 1) / (widest - 1)
     return {"memory": memory, "position": position, "fixed": 1 - memory - position}
@@ -143,7 +146,10 @@ def shares(read, mode: str) -> dict[str, Sample]:
 @fact("modes.{mode}.share.{part}", kind="percent", unit="percent", mode=MODES, part=("memory", "position", "fixed"))
 def share(read, mode, part):
     """of a plain forward: reading its weights from memory once, what a further position adds up to the widest window, or the rest"""
-    return shares(read, mode)[part]
+    found = shares(read, mode)
+    if part == "fixed" and found["memory"].value > 1:
+        raise Missing("the forward takes less time than reading the weights once, so no rest is left")
+    return found[part]
 
 
 @fact("modes.{mode}.regime", kind="label", mode=MODES)

@@ -173,7 +173,10 @@ def confirmation(read) -> Paired:
 
 
 def judged(read, stage: str, candidate: dict) -> Paired:
-    """A candidate against its base, as the search judges it: by what its pairs of boots scatter by, and no less than A/A pairs."""
+    """A candidate against its base in time per token, by what its pairs of boots scatter by, and no less than A/A pairs.
+
+    So the search judges what it confirms; it judges single settings by output throughput, in whose verdicts this has no part.
+    """
     rows, logs = logs_of(read, stage, candidate)
     boots = np.array(rows.texts("boot"))
     pairs = [float(np.mean(logs[boots == boot])) for boot in sorted(set(boots), key=natural)]
