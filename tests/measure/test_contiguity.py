@@ -40,6 +40,7 @@ def test_compaction_is_asked_for_and_may_be_refused(tmp_path: Path) -> None:
     assert settle(tmp_path / "no" / "such", tmp_path / "neither") is None
 
 
+@pytest.mark.usefixtures("fake_engine")
 @pytest.mark.parametrize(("share", "told"), [(0.0, 1), (0.3, 1), (0.95, 0), (None, 0)])
 def test_scattered_memory_is_told_once_and_stands_in_every_row(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float | None, told: int) -> None:
     monkeypatch.setattr(worker_pool.contiguity, "settle", lambda: share)
