@@ -404,7 +404,7 @@ SMOKE: dict[str, Stage] = {
 }
 FULL: dict[str, Stage] = {
     "search": Search(
-        aa_pairs=16,
+        aa_pairs=12,
         window_repeats=4,
         confirm_pairs=6,
         mtp=True,
@@ -412,7 +412,7 @@ FULL: dict[str, Stage] = {
         cache=Cache(extra_buffer=True, gsp_num_groups=4, repeats=4),
         knobs=Knobs(repeats=3),
         factorial=Factorial(),
-        heads=Heads(contents=CONTENTS, repeats=3),
+        heads=Heads(contents=CONTENTS),
         lanes=Lanes(),
         curve=Curve(),
     ),
