@@ -34,6 +34,16 @@ def scale(folder: Path, file: str, column: str, factor: float, **where: str) -> 
     rewrite(folder, file, change)
 
 
+def drop(folder: Path, family: str, unwanted: Callable[[dict], bool]) -> None:
+    """Take points out of a family, and their request and step rows with them."""
+    points = "search.csv" if family == "search" else f"sweep_{family}.csv"
+    with (folder / points).open(encoding="utf8") as file:
+        gone = {row["run_id"] for row in csv.DictReader(file) if unwanted(row)}
+    for name in (points, f"requests_{family}.csv", f"steps_{family}.csv"):
+        if (folder / name).exists():
+            rewrite(folder, name, lambda rows: [row for row in rows if row["run_id"] not in gone])
+
+
 def remove(folder: Path, *files: str) -> None:
     for file in files:
         (folder / file).unlink()

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.derive.edit import rewrite
+from tests.derive.edit import drop, rewrite
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 
@@ -48,14 +48,7 @@ def test_a_default_beside_no_other_cap_has_no_verdict(scratch):
 
 
 def test_without_a_second_boot_and_a_pairs_nothing_bounds_the_ratio(scratch):
-    gone: set[str] = set()
-
-    def one_boot(rows):
-        gone.update(row["run_id"] for row in rows if row.get("stage") == "factorial" and row["boot"] != "4000")
-        return [row for row in rows if row["run_id"] not in gone]
-
-    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
-        rewrite(scratch, file, one_boot)
+    drop(scratch, "search", lambda row: row["stage"] == "factorial" and row["boot"] != "4000")
     rewrite(scratch, "noise.csv", lambda rows: [row for row in rows if row["metric"] != "output_throughput"])
     claim = Derivation(load.load(scratch)).claim("walls.default_cap_best")
     assert claim.verdict == "unresolved" and claim.reason

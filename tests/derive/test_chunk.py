@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from tests.derive.edit import rewrite, scale
+from tests.derive.edit import drop, rewrite, scale
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 
@@ -48,13 +48,6 @@ def test_the_base_has_to_be_the_largest(scratch):
 
 
 def test_one_chunk_makes_no_slope(scratch):
-    gone: set[str] = set()
-
-    def one(rows):
-        gone.update(row["run_id"] for row in rows if row.get("label") == "chunked_prefill_size=1024@bind")
-        return [row for row in rows if row["run_id"] not in gone]
-
-    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
-        rewrite(scratch, file, one)
+    drop(scratch, "search", lambda row: row["label"] == "chunked_prefill_size=1024@bind")
     claim = Derivation(load.load(scratch)).claim(CLAIM)
     assert claim.verdict == "missing" and "one prefill chunk" in claim.reason

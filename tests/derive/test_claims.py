@@ -1,6 +1,5 @@
 """Every claim through every verdict, by campaigns whose rows say so."""
 
-import csv
 import hashlib
 import json
 from dataclasses import replace
@@ -9,7 +8,7 @@ import pytest
 
 from tests.data.partial import only_failed
 from tests.data.synthetic import CONTENTS, Physics, Plan, write_campaign
-from tests.derive.edit import remove, rewrite, scale
+from tests.derive.edit import drop, remove, rewrite, scale
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
 from workflow.derive.fact import VERDICTS
@@ -104,10 +103,7 @@ def crashed(folder):
 
 
 def anchors_alone(folder):
-    rewrite(folder, "search.csv", lambda rows: [row for row in rows if row["stage"] != "memory" or row["label"].endswith("-anchor")])
-    for kind in ("requests", "steps"):
-        kept = {row["run_id"] for row in csv.DictReader((folder / "search.csv").open(encoding="utf8"))}
-        rewrite(folder, f"{kind}_search.csv", lambda rows, kept=kept: [row for row in rows if row["run_id"] in kept])
+    drop(folder, "search", lambda row: row["stage"] == "memory" and not row["label"].endswith("-anchor"))
 
 
 def outputs(compared, equal):

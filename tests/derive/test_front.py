@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.derive.edit import rewrite, scale
+from tests.derive.edit import drop, rewrite, scale
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
 
@@ -38,14 +38,7 @@ def test_more_throughput_for_more_time_is_a_trade(scratch):
 def test_few_boots_leave_a_trade_open(scratch, lane, boots):
     """One arm is a boot or two short: whatever the others say, nothing is told."""
     kept = {str(6500 + repeat) for repeat in range(boots)}
-    gone: set[str] = set()
-
-    def short(rows):
-        gone.update(row["run_id"] for row in rows if (row.get("stage"), row.get("lane")) == ("frontier", lane) and row["boot"] not in kept)
-        return [row for row in rows if row["run_id"] not in gone]
-
-    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
-        rewrite(scratch, file, short)
+    drop(scratch, "search", lambda row: (row["stage"], row["lane"]) == ("frontier", lane) and row["boot"] not in kept)
     claim = scaled(scratch, "plain", 9.0, 9.0).claim("lanes.front_alone.tpot")
     assert claim.verdict == "unresolved" and claim.reason.startswith("fewer than 3 boots of an arm")
 

@@ -7,7 +7,7 @@ import pytest
 from engine.bench.compare import Spread, compare
 from engine.bench.verdicts import pair_values
 from tests.data.synthetic import Physics, Plan, write_campaign
-from tests.derive.edit import remove, rewrite
+from tests.derive.edit import drop, remove
 from tests.derive.edit import scale as scale_cells
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
@@ -26,15 +26,7 @@ def test_the_confirmed_ratio_is_the_mean_of_paired_logarithms(derivation, measur
 
 
 def test_without_a_confirmation_base_and_winner_still_have_names(scratch):
-    gone: set[str] = set()
-
-    def unconfirmed(rows):
-        gone.update(row["run_id"] for row in rows if row.get("stage") == "confirm")
-        return [row for row in rows if row["run_id"] not in gone]
-
-    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
-        if (scratch / file).exists():
-            rewrite(scratch, file, unconfirmed)
+    drop(scratch, "search", lambda row: row["stage"] == "confirm")
     derivation = Derivation(load.load(scratch), resamples=0)
     assert derivation.result("search.base_label").fact.kind == "label"
     assert not derivation.result("search.base_label").fact.missing and not derivation.result("search.winner_label").fact.missing
@@ -77,12 +69,5 @@ def test_without_pairs_to_scatter_nothing_is_confirmed(scratch):
 
 def keep_one(folder):
     """One pair of fresh boots, and no A/A pairs."""
-    gone: set[str] = set()
-
-    def one_pair(rows):
-        gone.update(row["run_id"] for row in rows if row.get("stage") == "confirm" and row["boot"] != "0")
-        return [row for row in rows if row["run_id"] not in gone]
-
-    for file in ("search.csv", "requests_search.csv", "steps_search.csv"):
-        rewrite(folder, file, one_pair)
+    drop(folder, "search", lambda row: row["stage"] == "confirm" and row["boot"] != "0")
     remove(folder, "noise.csv")
