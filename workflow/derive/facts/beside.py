@@ -31,9 +31,14 @@ def scatter(read, groups: Sequence[np.ndarray]) -> tuple[float, int]:
     return spread(groups, aa_logs(read, "output_throughput"))
 
 
+def mean_drawn(rows: Rows, logs: np.ndarray) -> Sample:
+    """Mean of `logs` [cells of `rows`], its resamples those of the boots."""
+    return Sample(rows.weights.sums(rows.index, logs)) / rows.count()
+
+
 def mean_ratio(read, rows: Rows, logs: np.ndarray, scattered: tuple[float, int]) -> Sample:
     """exp of the mean of `logs` [cells of `rows`]. Its resamples are those of Student's t, so the interval shown is the one that is judged."""
-    drawn = rows.weights.sums(rows.index, logs) / rows.weights.sums(rows.index, np.ones(len(logs)))
+    drawn = mean_drawn(rows, logs).values
     shown = 1 + read.derivation.resampling.boots_shown
     return Sample(np.exp(np.concatenate([drawn[:shown], Paired.of(logs, scattered).drawn(len(drawn) - shown)])))
 

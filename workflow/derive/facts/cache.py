@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from workflow.derive.facts.beside import logs_beside, mean_drawn
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
@@ -21,15 +20,7 @@ def cells(read, side: str, **where) -> Rows:
 def ratio(read, traffic):
     """output throughput with the cache / without it, exp of the mean logarithm over boots, paired by boot"""
     off, on = (cells(read, side, dataset=DATASET[traffic]) for side in SIDE)
-    without: dict[str, list[float]] = {}
-    for boot, rate in zip(off.texts("boot"), np.log(off.read("output_throughput"))):
-        without.setdefault(boot, []).append(rate)
-    logs = []
-    for boot, rate in zip(on.texts("boot"), np.log(on.read("output_throughput"))):
-        if boot not in without:
-            raise Missing(f"stage cache, boot {boot}: no cell without the cache beside the one with it")
-        logs.append(rate - np.mean(without[boot]))
-    return Sample(np.exp(on.weights.sums(on.index, np.array(logs)) / on.weights.sums(on.index, np.ones(len(logs)))))
+    return mean_drawn(on, logs_beside(on, off, "cache")).exp()
 
 
 @fact("cache.{traffic}.{side}.output_throughput", kind="rate", unit="token/s", traffic=TRAFFIC, side=SIDE)

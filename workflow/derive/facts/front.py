@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workflow.derive.facts.beside import mean_drawn
 from workflow.derive.facts.compare import beyond_noise
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
@@ -69,8 +70,7 @@ def arms(read, place, against: str) -> list[Arm]:
     for label, lane in dict.fromkeys(zip(labels, lanes)):
         keep = np.array([one == label for one in labels])
         own = rows.where_true(keep)
-        count = own.weights.sums(own.index, np.ones(len(own)))
-        rate, time = (Sample(np.exp(own.weights.sums(own.index, logs[keep]) / count)) for logs in (rates, times))
+        rate, time = (mean_drawn(own, logs[keep]).exp() for logs in (rates, times))
         found.append(Arm(label, lane, label.partition(f"{lane}-g")[2], rate, time))
     return found
 
