@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from workflow.page.content import Section
 from workflow.page.dialect import parse
 from workflow.page.directions import said
@@ -30,20 +28,11 @@ def check_strings(strings: Strings, words: Words) -> list[Problem]:
                 file = strings.files["plates"]
                 tree = parse(str(text), f"{file}: {name}.{part}")
                 problems += [Problem(file, 0, "left open", f"{name}.{part}: {_told(plate.get('claim', ''), phrase)}") for phrase in _named(tree, language, words)]
-    for language, text in _leaves(strings.section("ui")):
+    for _, language, text in strings.texts("ui"):
         file = strings.files["ui"]
         for claim in claims(parse(text, file)):
             problems += [Problem(file, 0, "left open", _told(claim.key, phrase)) for phrase in _named(claim.variants[OPEN], language, words)]
     return list(dict.fromkeys(problems))
-
-
-def _leaves(node: object) -> Iterator[tuple[str, str]]:
-    """(language, text) of every text below a node that speaks."""
-    for name, child in node.items() if isinstance(node, dict) else ():
-        if name in ("en", "zh") and isinstance(child, str):
-            yield name, child
-        else:
-            yield from _leaves(child)
 
 
 def _named(body: tuple[Node, ...], language: str, words: Words) -> list[str]:

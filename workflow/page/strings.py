@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,9 +59,21 @@ class Strings:
             node = node[step]
         return True
 
+    def texts(self, section: str) -> Iterator[tuple[str, str, str]]:
+        """(path, language, text) of every text of a section."""
+        return _texts(self.section(section), "")
+
     def untranslated(self) -> list[str]:
         """Leaves that speak only one language."""
         return sorted(path for name in SECTIONS for path in _halves(self.section(name), name))
+
+
+def _texts(node: object, path: str) -> Iterator[tuple[str, str, str]]:
+    for name, child in node.items() if isinstance(node, dict) else ():
+        if name in LANGUAGES and isinstance(child, str):
+            yield path, name, child
+        else:
+            yield from _texts(child, f"{path}.{name}" if path else name)
 
 
 def _halves(node, path: str):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 VERDICTS = ("holds", "fails", "unresolved", "missing")
@@ -74,6 +74,15 @@ def uses(tree: tuple[Node, ...], claim: str | None = None, verdict: str | None =
                     yield from uses(body, node.key, name, absent)
             case Block():
                 yield from uses(node.body, claim, verdict, absent or node.tag == "absent")
+
+
+def running(tree: Iterable[Node], but: str) -> Iterator[str]:
+    """Text that no verdict governs, without that of blocks of the tag `but`."""
+    for node in tree:
+        if isinstance(node, Text):
+            yield node.text
+        elif isinstance(node, Block) and node.tag != but:
+            yield from running(node.body, but)
 
 
 def claims(tree: tuple[Node, ...]) -> Iterator[Claim]:

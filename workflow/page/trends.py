@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 
 from workflow.page.content import Section
 from workflow.page.dialect import parse
 from workflow.page.errors import Problem
 from workflow.page.strings import Strings
-from workflow.page.tree import Block, Node, Text
+from workflow.page.tree import running
 from workflow.page.words import Words
 
 NO_PROSE = re.compile(r"\{#[\w-]+|`[^`]*`")
@@ -19,7 +18,7 @@ NO_PROSE = re.compile(r"\{#[\w-]+|`[^`]*`")
 def check(section: Section, language: str, words: Words) -> list[Problem]:
     """Words of trend in a section's title and text outside of its claims and of what states a definition."""
     problems = []
-    for text in (*outside(section.title_tree), *outside(section.tree)):
+    for text in (*running(section.title_tree, "define"), *running(section.tree, "define")):
         for word in words.trends_in(NO_PROSE.sub(" ", text), language):
             problems.append(Problem(section.file, section.line_with(word, None), "trend", _told(word)))
     return list(dict.fromkeys(problems))
@@ -30,30 +29,12 @@ def check_strings(strings: Strings, words: Words) -> list[Problem]:
     problems = []
     for kind in ("ui", "plates"):
         file = strings.files[kind]
-        for path, language, said in _leaves(strings.section(kind), ""):
-            if kind == "plates" and path.split(".")[2] in ("title", "alt"):
+        for path, language, said in strings.texts(kind):
+            if kind == "plates" and path.split(".")[1] in ("title", "alt"):
                 continue
-            for text in outside(parse(said, f"{file}: {path}")):
-                problems += [Problem(file, 0, "trend", f"{path.lstrip('.')} ({language}): {_told(word)}") for word in words.trends_in(NO_PROSE.sub(" ", text), language)]
+            for text in running(parse(said, f"{file}: {path}"), "define"):
+                problems += [Problem(file, 0, "trend", f"{path} ({language}): {_told(word)}") for word in words.trends_in(NO_PROSE.sub(" ", text), language)]
     return list(dict.fromkeys(problems))
-
-
-def outside(body: Iterable[Node]) -> Iterator[str]:
-    """Text that no verdict governs, without definitions."""
-    for node in body:
-        if isinstance(node, Text):
-            yield node.text
-        elif isinstance(node, Block) and node.tag != "define":
-            yield from outside(node.body)
-
-
-def _leaves(node: object, path: str) -> Iterator[tuple[str, str, str]]:
-    """(path, language, text) of every text below a node."""
-    for name, child in node.items() if isinstance(node, dict) else ():
-        if name in ("en", "zh") and isinstance(child, str):
-            yield path, name, child
-        else:
-            yield from _leaves(child, f"{path}.{name}")
 
 
 def _told(word: str) -> str:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from workflow.page.content import Section
 from workflow.page.errors import Problem
-from workflow.page.tree import Block, Node, Text
+from workflow.page.tree import Block, running
 from workflow.page.words import Words
 
 
@@ -16,7 +14,7 @@ def check(section: Section, language: str, words: Words) -> list[Problem]:
     problems = _denials(section, language, words)
     if section.only:
         return problems
-    for text in running(section.tree):
+    for text in running(section.tree, "absent"):
         for phrase in words.unmeasured_in(text, language):
             line = next((at for at, row in enumerate(section.source.splitlines(), 1) if phrase in row), 1)
             problems.append(
@@ -37,15 +35,6 @@ def _denials(section: Section, language: str, words: Words) -> list[Problem]:
         )
         for block in section.tree
         if isinstance(block, Block) and block.tag == "absent"
-        for text in running(block.body)
+        for text in running(block.body, "absent")
         for word in words.denied_in(text, language)
     ]  # fmt: skip
-
-
-def running(body: Iterable[Node]) -> Iterator[str]:
-    """Text that stands on the page whatever the data say."""
-    for node in body:
-        if isinstance(node, Text):
-            yield node.text
-        elif isinstance(node, Block) and node.tag != "absent":
-            yield from running(node.body)
