@@ -490,14 +490,18 @@ class Session:
         Beside a boot with a memory budget, on its processor: the probe's own buffers would be taken from what the cell is about. A server
         that cannot probe is probed for by this process, where both run on one machine.
         """
-        own = PROBE in self.capabilities
-        if not (own or self.here):
+        if PROBE not in self.capabilities and not self.here:
             return {}
         known = self.readings(boot)
         if not fresh and known.taken and time.monotonic() - known.at_s < PROBE_AGE_S:
             return known.taken[-1]
-        order = {"order": "probe", "cpu": self.cpu}
-        known.taken.append(probe.measure() if not own else self.prober.ask(order, PROBE_TIMEOUT_S) if known is self.beside else boot.engine.probe())
+        if PROBE not in self.capabilities:
+            taken = probe.measure()
+        elif known is self.beside:
+            taken = self.prober.ask({"order": "probe", "cpu": self.cpu}, PROBE_TIMEOUT_S)
+        else:
+            taken = boot.engine.probe()
+        known.taken.append(taken)
         known.at_s = time.monotonic()
         return known.taken[-1]
 
