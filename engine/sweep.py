@@ -136,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         required=True,
         choices=SWEEPS,
         help="window: block size by content; isl, osl: input and output length; concurrency: requests in flight; rate: arrivals a second; content: acceptance by text;"
-        " acceptance: by temperature and rounds; batch: step latency by positions; verify_cost: the target's forward by window width",
+        " acceptance: by temperature and rounds; batch: step latency by positions; capacity: memory and room that single settings take; verify_cost: the target's forward by window width",
     )
     parts = parser.add_mutually_exclusive_group()
     parts.add_argument("--part", type=Part.parse, metavar="K/N", help="measure every N-th block from the K-th on and write them as one part into OUT (default: all blocks)")

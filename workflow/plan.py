@@ -65,6 +65,7 @@ STAGES = (
     sweep("content"),
     sweep("acceptance"),
     sweep("batch"),
+    sweep("capacity"),
     Stage("verify_cost", "sweep_verify_cost", "engine.sweep --sweep verify_cost", ("sweep_verify_cost.csv",)),
     # a gate that fails is a finding for the page, not an error of the build
     Stage("gate", "gate", "engine.gate --report-only", ("gate.csv",)),

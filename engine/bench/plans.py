@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from engine.bench import plans_capacity
 from engine.bench.cells import MTP, PLAIN, Arm, Block, Cell, Sampling, drafting, in_mode
-from engine.bench.stages import Acceptance, Batch, Concurrency, Content, Isl, Osl, Rate, Search, Stage, Window
+from engine.bench.stages import Acceptance, Batch, Capacity, Concurrency, Content, Isl, Osl, Rate, Search, Stage, Window
 from engine.bench.workloads import Workload
 from engine.config import LANES, MODES
 
@@ -270,6 +271,8 @@ def blocks_of(name: str, stage: Stage) -> list[Block]:
             return acceptance(stage)
         case Batch():
             return batch(stage)
+        case Capacity():
+            return plans_capacity.capacity(stage)
         case Concurrency():
             return concurrency(stage)
         case Rate():

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.bench.stages import Gate, Knobs, Search, Stage
+from engine.bench.stages import Capacity, Gate, Knobs, Search, Stage
 from engine.config import ConfigError, EngineConfig, ModelConfig
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def tried(stage: Stage) -> Iterator[tuple[str, tuple[str, ...], dict]]:
     if isinstance(stage, Gate):
         for name, value in stage.silent:
             yield "silent", (name,), {name: value}
+    if isinstance(stage, Capacity):
+        for name, value in stage.values:
+            yield "values", (name,), {name: value}
     if isinstance(stage, Search) and stage.knobs:
         knobs: Knobs = stage.knobs
         for name, value in knobs.values:
@@ -77,7 +80,7 @@ def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, fl
         if unknown:
             raise ConfigError(f"{where}: the engine has no setting {unknown[0]!r}; it has {', '.join(known)}")
         # the threads of a server are a flag like any other
-        fixed = [one for one in names if one in (*FIXED, *(() if flags else ("threads",)))] if key.startswith("knobs") else []
+        fixed = [one for one in names if one in (*FIXED, *(() if flags else ("threads",)))] if key != "silent" else []
         if fixed:
             raise ConfigError(f"{where}: {fixed[0]} is no knob: threads are those of the stage, lanes and block sizes have their own keys, the rest is the campaign's")
         for one, value in settings.items():
@@ -99,6 +102,8 @@ def check_memory(path: Path, name: str, stage: Stage, engine: EngineConfig) -> N
     asked = [("measure.engine.mem_fraction_static", engine.mem_fraction_static, engine.device_memory)]
     if isinstance(stage, Search) and stage.memory:
         asked.append((f"measure.stages.{name}.memory.anchor", stage.memory.anchor, stage.memory.device_bytes))
+    if isinstance(stage, Capacity):
+        asked.append((f"measure.stages.{name}.mem_fraction_static", stage.mem_fraction_static, stage.device_bytes))
     for where, fraction, budget in asked:
         if budget and fraction * budget <= weights:
             least = weights / budget

@@ -134,6 +134,36 @@ class Batch:
     repeats: int = 1
 
 
+KNOB_VALUES: tuple[tuple[str, int | float | bool | str], ...] = (
+    ("chunked_prefill_size", 64),
+    ("chunked_prefill_size", 1024),
+    ("cuda_graph_max_bs", 2),
+    ("schedule_conservativeness", 0.6),
+    ("radix_cache", True),
+    ("mamba_ssm_dtype", "bfloat16"),
+)
+"""Settings that are tried one at a time against the campaign's own."""
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What single settings cost in room: pools sized by one budget, and a wave of prompts that fill a prefill chunk. Nothing here is compared in time."""
+
+    values: tuple[tuple[str, int | float | bool | str], ...] = KNOB_VALUES
+    graphed: tuple[str, ...] = ("cuda_graph_max_bs",)
+    """Settings that only mode `graph` has a use for: they stand beside the base in that mode."""
+    lane: str = "dspark"
+    block_size: int = 3
+    device_bytes: int = 384 << 20
+    mem_fraction_static: float = 0.6
+    """Low enough that every setting's wave fits: what is asked is how much is left, not where it ends."""
+    isl: int = 2048
+    """Tokens of a prompt: a whole prefill chunk of the base's."""
+    osl: int = 4
+    max_concurrency: int = 2
+    repeats: int = 2
+
+
 @dataclass(frozen=True)
 class Memory:
     """The memory ceiling of each lane, with a hostile probe at every fraction."""
@@ -170,14 +200,7 @@ class Cache:
 class Knobs:
     """One setting at a time against the base, at the matched load and in a regime in which it can bind."""
 
-    values: tuple[tuple[str, int | float | bool | str], ...] = (
-        ("chunked_prefill_size", 64),
-        ("chunked_prefill_size", 1024),
-        ("cuda_graph_max_bs", 2),
-        ("schedule_conservativeness", 0.6),
-        ("radix_cache", True),
-        ("mamba_ssm_dtype", "bfloat16"),
-    )
+    values: tuple[tuple[str, int | float | bool | str], ...] = KNOB_VALUES
     binding: tuple[tuple[str, tuple[tuple[str, int | float | bool | str], ...]], ...] = (
         ("chunked_prefill_size", (("load_isl", 1024), ("load_osl", 8), ("load_num_prompts", 8))),
         ("cuda_graph_max_bs", (("mode", "graph"),)),
@@ -342,7 +365,7 @@ class VerifyCost:
         return sum(len(one.models) * len(one.modes) * len(one.batches) * len(one.widths) for one in self.processes())
 
 
-Stage = Window | Isl | Osl | Concurrency | Rate | Content | Acceptance | Batch | VerifyCost | Search | Gate | Kernels
+Stage = Window | Isl | Osl | Concurrency | Rate | Content | Acceptance | Batch | Capacity | VerifyCost | Search | Gate | Kernels
 STAGES: dict[str, type[Stage]] = {
     "search": Search,
     "window": Window,
@@ -353,11 +376,12 @@ STAGES: dict[str, type[Stage]] = {
     "content": Content,
     "acceptance": Acceptance,
     "batch": Batch,
+    "capacity": Capacity,
     "verify_cost": VerifyCost,
     "gate": Gate,
     "kernels": Kernels,
 }
-SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch", "verify_cost")
+SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch", "capacity", "verify_cost")
 PARTS: dict[str, type] = {
     "memory": Memory,
     "cache": Cache,
@@ -394,6 +418,7 @@ SMOKE: dict[str, Stage] = {
     "content": Content(contents=("arith", "code"), random_ids=False, isl=32, osl=12, num_prompts=1, histories=4, repeats=1),
     "acceptance": Acceptance(temperatures=(0.0, 1.0), contents=("code",), rounds=(8,), isl=32, osl=12, max_concurrency=1, repeats=1),
     "batch": Batch(block_sizes=(3,), levels=(1, 4), isl=32, osl=8, num_prompts=4),
+    "capacity": Capacity(values=(("radix_cache", True),), isl=256, osl=2, max_concurrency=1, repeats=1),
     "verify_cost": VerifyCost(widths=(1, 4), batches=(1,), repeats=1, inner=1),
     # judges the search's base, its winner wherever so few pairs of boots resolve nothing: then that is not one boot more
     "gate": Gate(
@@ -427,6 +452,7 @@ FULL: dict[str, Stage] = {
     "content": Content(repeats=3),
     "acceptance": Acceptance(),
     "batch": Batch(block_sizes=(1, 3, 7), levels=(1, 2, 4, 8, 16, 32), repeats=2),
+    "capacity": Capacity(),
     "verify_cost": VerifyCost(
         models=("trained", "random-25m"), modes=("eager", "fused-shared"), widths=tuple(range(1, 17)), batches=(1, 4, 16), acceptance="xeon-2core",
         larger=("random-60m", "random-moe"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.data.synthetic import Campaign, Cell
 
-MORE = ("osl", "content", "acceptance", "batch")
+MORE = ("osl", "content", "acceptance", "batch", "capacity")
 OUTPUTS = (16, 64)
 TEMPERATURES = (0.0, 0.7, 1.0)
 PROMPTS = (2, 8)
@@ -23,6 +23,7 @@ def more_sweeps(campaign: Campaign) -> None:
         texts(campaign, repeat)
         temperatures(campaign, repeat)
         batches(campaign, repeat)
+        rooms(campaign, repeat)
 
 
 def cell(campaign: Campaign, stage: str, gamma: int, repeat: int, **load) -> Cell:
@@ -68,3 +69,17 @@ def batches(campaign: Campaign, repeat: int) -> None:
         for gamma in (0, *WINDOWS):
             one = cell(campaign, "batch", gamma, repeat, content="mixed", isl=64, concurrency=level, requests=8, osl=10)
             campaign.measure("batch", one, isl="")
+
+
+BUDGET, FREE, PEAK = 96 << 20, 40 << 20, 16 << 20
+"""Bytes of one budget, free after a boot of the base, and of its largest transient use."""
+SETTINGS = {"base": (8192, PEAK), "chunked_prefill_size=64": (8000, PEAK // 4), "mamba_ssm_dtype=bfloat16": (9600, PEAK)}
+"""Setting -> KV tokens that its pools hold, largest transient use."""
+
+
+def rooms(campaign: Campaign, repeat: int) -> None:
+    """Single settings under one budget: a small chunk has small temporaries, a small state leaves room for tokens; boots differ by some pages."""
+    for place, (label, (tokens, peak)) in enumerate(SETTINGS.items()):
+        one = cell(campaign, "capacity", campaign.plan.base_gamma, repeat, content="mixed", isl=256, concurrency=2, requests=2, osl=4, label=label)
+        said = {"mem_fraction_static": 0.6, "device_memory_bytes": BUDGET, "available_mem_bytes": FREE, "max_total_num_tokens": tokens}
+        campaign.measure("capacity", one, activation_peak_bytes=peak + 4096 * ((3 * repeat + place) % 4), **said)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.data.partial import only_failed
 from tests.data.synthetic import CONTENTS, Physics, Plan, write_campaign
+from tests.data.synthetic_sweeps import PEAK
 from tests.derive.edit import drop, remove, rewrite, scale
 from workflow.derive import load, registry
 from workflow.derive.evaluate import Derivation
@@ -39,6 +40,7 @@ def cook(folder):
     scale(folder, "search.csv", "mean_ttft_ms", 0.2, stage="frontier", label="mtp")
     scale(folder, "search.csv", "output_throughput", 0.5, stage="knobs", label="chunked_prefill_size=1024@bind")
     plain_waits(folder, cap="200")
+    rooms(folder, chunk_tokens="9000", chunk_peaks=(ROOM_PEAK, ROOM_PEAK))
     scale(folder, "sweep_isl.csv", "load_average", 3.0)
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
@@ -92,6 +94,19 @@ def plain_waits(folder, **steps):
     rewrite(folder, "sweep_rate.csv", lambda rows: [row | told if row["lane"] == "plain" else row for row in rows])
 
 
+ROOM_PEAK = str(PEAK)
+
+
+def rooms(folder, chunk_tokens, chunk_peaks):
+    """What a small prefill chunk takes under one budget: KV tokens of its pools, and the largest transient use of each of its boots."""
+
+    def change(rows):
+        peaks = iter(chunk_peaks)
+        return [row | {"max_total_num_tokens": chunk_tokens, "activation_peak_bytes": next(peaks)} if row["label"].startswith("chunked") else row for row in rows]
+
+    rewrite(folder, "sweep_capacity.csv", change)
+
+
 def crashed(folder):
     """Waves that did not say why they ended, and pools as full as one another."""
     every_wave("oom", {"status": "crash"})(folder)
@@ -99,6 +114,7 @@ def crashed(folder):
     rewrite(folder, "sweep_isl.csv", lambda rows: [row | {"load_average": ""} for row in rows])
     rewrite(folder, "search.csv", lambda rows: [row | {"max_concurrency": "2"} if row["stage"] == "factorial" else row for row in rows])
     plain_waits(folder, cap="0", kv_pages="0")
+    rooms(folder, chunk_tokens="8192", chunk_peaks=("4096", ROOM_PEAK))
     search_section(folder, (0.04, 0.01, 0.08), could_bind=None, verdict="not resolved", p=0.5)
 
 
@@ -326,6 +342,8 @@ EXPECTED = {
     "kernels.predicates": ("typical", "compiled_apart", "one_vendor"),
     "knobs.chunk.floor_not_slope": ("typical", "cooked", "rough"),
     "knobs.best_pays": ("typical", "steep_forward", "rough"),
+    "knobs.room.costs_tokens": ("typical", "cooked", "few_repeats"),
+    "knobs.room.moves_headroom": ("typical", "cooked", "few_repeats"),
     **{f"knobs.{knob}.{what}": ("typical", "cooked", "few_repeats") for knob in KNOBS for what in ("could_bind", "moves")},
     "lanes.best_absolute": ("cheap_everywhere", "typical", "few_repeats"),
     **{f"lanes.drafter_pays.{lane}": SPEC_PAYS for lane in ("mtp", "dflash")},
@@ -383,6 +401,7 @@ EXPECTED = {
     "walls.queue_cause": ("typical", "cooked", "few_repeats"),
     "walls.opposite": ("cooked", "typical", "few_repeats"),
     **{f"window.spec_pays.{content}": SPEC_PAYS for content in (*CONTENTS, "all")},
+    "window.fixed_overhead": ("typical", "steep_forward", "rough"),
     "window.accept_sublinear": ("typical", "upside_down", "few_repeats"),
     "window.interior_optimum": ("typical", "upside_down", "rough"),
     "window.narrow_wins": ("dear_window", "cheap_window", "rough"),

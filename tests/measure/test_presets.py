@@ -20,7 +20,7 @@ from workflow.page import __main__ as page
 from workflow.plan import Plan
 
 LOCAL = ROOT / "workflow/campaigns/local/campaign.yaml"
-ONLY_FULL = {"osl", "rate", "content", "acceptance", "batch"}
+ONLY_FULL = {"osl", "rate", "content", "acceptance", "batch", "capacity"}
 
 
 def test_the_wide_sweeps_belong_to_full() -> None:

@@ -79,6 +79,14 @@ def accept_sublinear(read):
     return below(bend(read, "accept_length"))
 
 
+@claim("window.fixed_overhead", kind="bound", measure="share of a plain step")
+def fixed_overhead(read):
+    """On the straight line through the steps of all block sizes, a step without a draft costs more than a plain one."""
+    read.cite("window.fixed.draft_adds_ms", "window.fixed.off_line")
+    # a steep line meets no draft below zero, where there is no logarithm
+    return (read["window.fixed.step_ms"] / read["window.all.plain.step_ms"]).to("") - 1
+
+
 @claim("window.spec_pays.{content}", kind="direction")
 def spec_pays(read, content):
     """DSpark at its best block size beats plain decoding on this content, one request at a time."""

@@ -3,7 +3,7 @@
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 
-SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch")
+SWEEPS = ("window", "isl", "osl", "concurrency", "rate", "content", "acceptance", "batch", "capacity")
 """Sweeps with points of their own; a stage of the same name inside."""
 SEARCHED = ("aa", "memory", "factorial", "knobs", "cache", "window", "heads", "lanes", "frontier", "curve", "confirm")
 """Stages of the search."""

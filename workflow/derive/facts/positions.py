@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workflow.derive.line import through
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
@@ -95,13 +96,7 @@ def growth(read):
 def line(read) -> tuple[Sample, Sample]:
     """(floor, slope) of the least-squares line through the cells, each the same weight."""
     prefixes = cells(read)
-    at = np.array([read[f"{prefix}.count"].value for prefix in prefixes])
-    if len(set(at)) < 3:
-        raise Missing("fewer than three different numbers of positions: no line can be held against them")
-    times = np.array([read[f"{prefix}.verify_ms"].to("ms/step").values for prefix in prefixes])
-    off = at - at.mean()
-    slope = off @ times / (off @ off)
-    return Sample(times.mean(axis=0) - slope * at.mean(), "ms/step"), Sample(slope, "ms/step")
+    return through([read[f"{prefix}.count"].value for prefix in prefixes], [read[f"{prefix}.verify_ms"] for prefix in prefixes], "positions")
 
 
 @fact("positions.floor_ms", kind="duration", unit="ms/step", status="computed")

@@ -1,7 +1,4 @@
-"""The recurrent state kept in lower precision: what it gains in speed; the gate says what it costs in answers.
-
-What it frees in memory is no fact: slots that follow a request cap do not show it.
-"""
+"""The recurrent state kept in lower precision: what it gains in speed; the gate says what it costs in answers, facts/room.py what it frees."""
 
 from __future__ import annotations
 

@@ -11,6 +11,8 @@ from workflow.figures.style import Layout
 
 SAID = ("at_load.binds", "at_load.why", "at_load.verdict", "bound.verdict")
 """What the search says of a setting: at its own load, and the verdict in a regime in which the mechanism can bind."""
+TAKES = ("room.tokens", "room.headroom")
+"""What it takes under one budget, where the campaign asked."""
 
 
 def settings(values: Values) -> list[tuple[str, str]]:
@@ -28,8 +30,8 @@ def table(values: Values) -> Table:
     rows = []
     for text, fact in settings(values):
         told = text.removesuffix(".label")
-        rows.append((key(values, text), key(values, fact), *(key(values, f"{told}.{what}") for what in SAID)))
-    return Table(("setting", "ratio", "binds", "why", "verdict", "bound"), tuple(rows))
+        rows.append((key(values, text), key(values, fact), *(key(values, f"{told}.{what}") for what in (*SAID, *TAKES))))
+    return Table(("setting", "ratio", "binds", "why", "verdict", "bound", "tokens", "headroom"), tuple(rows))
 
 
 PLATE = Plate("knobs", "knobs.best_pays", draw, table, needs=("knobs.tried", "knobs.resolved", "search.concurrency", "search.plain_tpot_ms"))
