@@ -71,6 +71,6 @@ def beats_memory(read):
 
 @claim("modes.regime.{mode}", kind="bound", measure="share of a plain forward", mode=MODES)
 def regime(read, mode):
-    """The shares of a plain forward are consistent with one thing that bounds it: the cache, the bandwidth of memory, or dispatch."""
+    """A plain forward is consistent with one thing that bounds it: the cache, the bandwidth of memory, or dispatch."""
     read.cite(f"modes.{mode}.regime", *(f"modes.{mode}.share.{part}" for part in ("memory", "position", "fixed")))
     return greatest(list(regimes_of(shares(read, mode)).values()))

@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from statistics import NormalDist, fmean, stdev
 
+from workflow.derive.paired import t_quantile
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
@@ -59,10 +60,8 @@ def shares(read, role: str, task: str) -> dict[str, float]:
 
 
 def quantile(freedom: int) -> float:
-    """One-sided quantile of Student's t, by the expansion around the normal one (Abramowitz and Stegun 26.7.5)."""
-    z = NormalDist().inv_cdf(CONFIDENCE)
-    terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
-    return z + sum(term / freedom**power for power, term in enumerate(terms, 1))
+    """One-sided quantile of Student's t."""
+    return float(t_quantile(CONFIDENCE, freedom))
 
 
 def differences(read, role: str, task: str) -> list[float]:
