@@ -115,6 +115,7 @@ def crashed(folder):
     rewrite(folder, "search.csv", lambda rows: [row | {"max_concurrency": "2"} if row["stage"] == "factorial" else row for row in rows])
     plain_waits(folder, cap="0", kv_pages="0")
     rooms(folder, chunk_tokens="8192", chunk_peaks=("4096", ROOM_PEAK))
+    rewrite(folder, "sweep_capacity.csv", lambda rows: [row | {"status": "oom"} if row["label"].startswith("mamba") else row for row in rows])
     search_section(folder, (0.04, 0.01, 0.08), could_bind=None, verdict="not resolved", p=0.5)
 
 

@@ -21,6 +21,12 @@ def test_the_line_is_that_of_least_squares(derivation):
     assert found["off_line"] == pytest.approx(100 * np.max(np.abs(steps / (start + slope * np.array(GAMMAS)) - 1)))
 
 
+def test_what_lies_off_the_line_is_part_of_what_the_overhead_may_be_off_by(derivation):
+    claim = derivation.claim("window.fixed_overhead")
+    off = derivation.result("window.fixed.off_line").fact.value / 100
+    assert claim.noise >= off * abs(1 + claim.margin) > 0
+
+
 def test_two_block_sizes_hold_no_line(scratch):
     drop(scratch, "window", lambda row: row["lane"] == "dspark" and int(row["block_size"]) > 2)
     derivation = Derivation(load.load(scratch))

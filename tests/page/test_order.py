@@ -5,7 +5,7 @@ import re
 from workflow.figures.registry import plates
 from workflow.page.content import Content
 
-BRIEF = ("run-this", "prologue", "search-shape", "memory-wall", "two-walls", "lanes", "knobs", "block-size", "modes", "gate", "context-not-batch",
+BRIEF = ("run-this", "prologue", "search-shape", "memory-wall", "two-walls", "lanes", "knobs", "block-size", "modes", "division", "gate", "context-not-batch",
          "decomposition", "output-length", "concurrency", "positions", "dspark", "kernels", "reefs", "epilogue", "method", "limits", "reproduce",
          "citation")  # fmt: skip
 
@@ -24,6 +24,6 @@ def test_the_plates_that_decide_are_the_large_ones_and_lead_their_sections():
     sections = {section.slug: section for section in Content.load().of("local").sections["en"]}
     opening = re.findall(r'ref\("([\w-]+)"\)', sections["run-this"].source.partition("{#deciding}")[2].partition("\n\n")[0])
     assert opening == list(DECIDE)
-    for slug, plate in (("lanes", "lanes"), ("modes", "modes"), ("decomposition", "loss"), ("method", "noise")):
+    for slug, plate in (("lanes", "lanes"), ("modes", "modes"), ("division", "division"), ("decomposition", "loss"), ("method", "noise")):
         lede = sections[slug].source.partition(f'{{{{ plate("{plate}") }}}}')[0]
         assert lede.count("\n{#") <= 1, f"{slug}: the plate stands after its lede"

@@ -64,6 +64,13 @@ class Rows:
         cells = self.table.columns[column]
         return [cells[i] for i in self.index]
 
+    def whole(self, column: str, what: str) -> int:
+        """The whole number that all rows have in a column. Raises Missing where they differ; `what` names them in its reason."""
+        found = {round(value) for value in self.read(column)}
+        if len(found) > 1:
+            raise Missing(f"{what} differ in {column}")
+        return found.pop()
+
     def _has(self, column: str) -> None:
         if column.partition("[")[0] not in self.table.columns:
             raise Missing(f"{self.table.file} has no column {column.partition('[')[0]}")

@@ -22,6 +22,7 @@ def could_bind(read, knob):
 @claim("knobs.{knob}.moves", kind="bound", measure="ln of the level over p", knob=KNOBS)
 def moves(read, knob):
     """Where its mechanism had something to do, some setting of this knob moves the throughput; it fails where it had nothing to do anywhere."""
+    read.cite(f"knobs.{knob}.binding", f"knobs.{knob}.detectable")
     tried, _, inert = (read.exact(f"knobs.{knob}.{count}") for count in ("regimes", "binding", "inert"))
     if inert.value == tried.value:
         return Sample(-1.0)

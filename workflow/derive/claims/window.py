@@ -82,9 +82,11 @@ def accept_sublinear(read):
 @claim("window.fixed_overhead", kind="bound", measure="share of a plain step")
 def fixed_overhead(read):
     """On the straight line through the steps of all block sizes, a step without a draft costs more than a plain one."""
-    read.cite("window.fixed.draft_adds_ms", "window.fixed.off_line")
+    read.cite("window.fixed.draft_adds_ms", "window.fixed.overhead_ms")
     # a steep line meets no draft below zero, where there is no logarithm
-    return (read["window.fixed.step_ms"] / read["window.all.plain.step_ms"]).to("") - 1
+    margin = (read["window.fixed.step_ms"] / read["window.all.plain.step_ms"]).to("") - 1
+    # what lies off the line may lie there at no draft as well
+    return margin, read.exact("window.fixed.off_line").to("").value * abs(1 + margin.value)
 
 
 @claim("window.spec_pays.{content}", kind="direction")

@@ -6,6 +6,7 @@ from workflow.derive.facts.knobs import INERT, TRIES, setting
 from workflow.derive.paired import holm
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
 
 KNOBS = ("chunked_prefill_size", "cuda_graph_max_bs", "schedule_conservativeness", "radix_cache", "mamba_ssm_dtype")
 JUDGED = ("better", "worse", "not resolved")
@@ -43,6 +44,18 @@ def told(read, attempt, regime, what):
     return BINDS[binds(read, path)] if what == "binds" else verdict_of(read, path)
 
 
+@fact("knobs.t{attempt}.{regime}.served", kind="ratio", attempt=TRIES, regime=tuple(SUFFIX))
+def served(read, attempt, regime):
+    """output throughput with this setting in that regime / with the base beside it, as the search's manifest has it"""
+    return read.manifest(f"{entry(read, setting(read, attempt) + SUFFIX[regime])}.ratio", "search")
+
+
+@fact("knobs.t{attempt}.{regime}.detectable", kind="percent", unit="percent", attempt=TRIES, regime=tuple(SUFFIX))
+def detectable(read, attempt, regime):
+    """smallest relative difference that the search could have told there, four times in five"""
+    return Sample(read.manifest(f"{entry(read, setting(read, attempt) + SUFFIX[regime])}.minimum_detectable", "search") - 1)
+
+
 def named(read, knob: str) -> list[str]:
     """Paths of everything that the search says of one knob."""
     every = [f"search.knobs.{place}" for place, _ in enumerate(read.look("search.knobs", "search"))]
@@ -69,12 +82,27 @@ def regimes_by_mechanism(read, knob, count):
     return sum(binds(read, path) is (count == "binding") for path in entries(read, knob))
 
 
-@fact("knobs.{knob}.p", kind="probability", knob=KNOBS)
-def p_value(read, knob):
-    """smallest p of this knob's settings where its mechanism could bind, adjusted (Holm) for how many they are"""
+def where_it_binds(read, knob: str) -> list[str]:
+    """The same of the regimes in which its mechanism could bind, as far as the rows tell."""
     paths = [path for path in entries(read, knob) if binds(read, path) is not False]
     if not paths:
         raise Missing(f"{knob} could bind in no regime that was tried")
+    return paths
+
+
+@fact("knobs.{knob}.detectable", kind="percent", unit="percent", knob=KNOBS)
+def detectable_of_knob(read, knob):
+    """relative difference that the search could have told, four times in five, in each regime in which the mechanism of this knob could bind"""
+    paths = [path for path in where_it_binds(read, knob) if read.look(path, "search").get("minimum_detectable") is not None]
+    if not paths:
+        raise Missing(f"nothing says how far the ratios of {knob} may be off")
+    return Sample(max(read.manifest(f"{path}.minimum_detectable", "search") for path in paths) - 1)
+
+
+@fact("knobs.{knob}.p", kind="probability", knob=KNOBS)
+def p_value(read, knob):
+    """smallest p of this knob's settings where its mechanism could bind, adjusted (Holm) for how many they are"""
+    paths = where_it_binds(read, knob)
     known = [read.manifest(f"{path}.p", "search") for path in paths if read.look(path, "search").get("p") is not None]
     if not known:
         raise Missing(f"nothing says how far the ratios of {knob} may be off")

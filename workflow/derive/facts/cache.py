@@ -43,10 +43,7 @@ def hit_rate(read, traffic):
 
 def whole(read, side: str, column: str) -> int:
     """A size of the engine, the same in all boots of one side."""
-    found = {round(value) for value in cells(read, side).read(column)}
-    if len(found) > 1:
-        raise Missing(f"boots of {LABEL[side]} differ in {column}")
-    return found.pop()
+    return cells(read, side).whole(column, f"boots of {LABEL[side]}")
 
 
 @fact("cache.{side}.running", kind="count", side=SIDE)

@@ -36,10 +36,7 @@ def cells(read, side: str) -> Rows:
 
 
 def whole(rows: Rows, column: str) -> int:
-    found = {round(value) for value in rows.read(column)}
-    if len(found) > 1:
-        raise Missing(f"cells of one prefill chunk differ in {column}")
-    return found.pop()
+    return rows.whole(column, "cells of one prefill chunk")
 
 
 @fact("knobs.chunk.isl", kind="count", unit="token")

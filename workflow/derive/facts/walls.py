@@ -68,10 +68,7 @@ def one_cap(read, place) -> Rows:
 
 
 def whole(rows: Rows, column: str) -> int:
-    found = {round(value) for value in rows.read(column)}
-    if len(found) > 1:
-        raise Missing(f"cells of one request cap differ in {column}")
-    return found.pop()
+    return rows.whole(column, "cells of one request cap")
 
 
 @fact("walls.cap.gamma", kind="count")

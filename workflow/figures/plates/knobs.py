@@ -9,10 +9,11 @@ from workflow.figures.read import series, word
 from workflow.figures.sheet import Sheet
 from workflow.figures.style import Layout
 
-SAID = ("at_load.binds", "at_load.why", "at_load.verdict", "bound.verdict")
-"""What the search says of a setting: at its own load, and the verdict in a regime in which the mechanism can bind."""
-TAKES = ("room.tokens", "room.headroom")
+SAID = ("at_load.detectable", "at_load.binds", "at_load.why", "at_load.verdict", "bound.served", "bound.verdict")
+"""What the search says of a setting: at its own load, and in a regime in which the mechanism can bind."""
+TAKES = ("tokens", "headroom")
 """What it takes under one budget, where the campaign asked."""
+PLACES = range(1, 13)
 
 
 def settings(values: Values) -> list[tuple[str, str]]:
@@ -30,8 +31,10 @@ def table(values: Values) -> Table:
     rows = []
     for text, fact in settings(values):
         told = text.removesuffix(".label")
-        rows.append((key(values, text), key(values, fact), *(key(values, f"{told}.{what}") for what in (*SAID, *TAKES))))
-    return Table(("setting", "ratio", "binds", "why", "verdict", "bound", "tokens", "headroom"), tuple(rows))
+        room = next((f"knobs.room.t{place}" for place in PLACES if word(values, f"knobs.room.t{place}.label") == word(values, text)), "")
+        said = (key(values, f"{told}.{what}") for what in SAID)
+        rows.append((key(values, text), key(values, fact), *said, *(key(values, f"{room}.{what}") for what in TAKES)))
+    return Table(("setting", "ratio", "detectable", "binds", "why", "verdict", "served", "bound", *TAKES), tuple(rows))
 
 
 PLATE = Plate("knobs", "knobs.best_pays", draw, table, needs=("knobs.tried", "knobs.resolved", "search.concurrency", "search.plain_tpot_ms"))
