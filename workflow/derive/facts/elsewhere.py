@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workflow.derive.facts.lanes import levels
 from workflow.derive.registry import fact
 from workflow.derive.sample import Sample
 
@@ -13,7 +12,7 @@ QUESTIONS = ("loaded", "context", "cap")
 def here(read, question: str) -> Sample:
     match question:
         case "loaded":
-            return read[f"lanes.c{levels(read)[-1]}.ratio"]
+            return read["lanes.at_most.ratio"]
         case "context":
             return read["accept.at_longest"] / read["accept.at_shortest"]
         case _:
