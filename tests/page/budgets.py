@@ -11,3 +11,7 @@ SHIFT = 0.02
 SCRIPT, STYLE, SEARCH = 8_192, 18 * 1_024, 1_024
 """As served, KB as 1,024 bytes: page.js, page.css, and the search of the index of numbers (ledger.js)."""
 SCRIPT_GZIPPED, STYLE_GZIPPED = 3_584, 5_120
+PARALLEL, PARALLEL_GZIPPED = 900_000, 170_000
+"""Both languages side by side."""
+REQUESTS = 4
+"""Of a first view."""

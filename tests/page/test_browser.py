@@ -98,7 +98,7 @@ def test_nothing_moves_where_motion_is_unwanted(browser, site, path):
     close(page)
 
 
-@pytest.mark.parametrize("path", REPORTS)
+@pytest.mark.parametrize("path", (*REPORTS, "numbers/index.html"))
 def test_prints_on_light_paper(browser, site, path, tmp_path):
     page = opened(browser, site / path, color_scheme="dark")
     printed = page.pdf(path=tmp_path / "page.pdf", format="A4", print_background=True)
