@@ -4,7 +4,7 @@ from workflow.derive.registry import claim
 
 
 def cite(read) -> None:
-    read.cite(*(f"knobs.room.{name}" for name in ("budget", "isl", "base_left", "base_tokens", "fewest", "fewest_tokens", "farthest")))
+    read.cite(*(f"knobs.room.{name}" for name in ("budget", "isl", "base_left", "base_tokens", "fewest", "fewest_tokens", "farthest", "tried")))
 
 
 @claim("knobs.room.costs_tokens", kind="count", measure="settings", says=("smallest",))

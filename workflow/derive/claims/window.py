@@ -84,9 +84,10 @@ def fixed_overhead(read):
     """On the straight line through the steps of all block sizes, a step without a draft costs more than a plain one."""
     read.cite("window.fixed.draft_adds_ms", "window.fixed.overhead_ms")
     # a steep line meets no draft below zero, where there is no logarithm
-    margin = (read["window.fixed.step_ms"] / read["window.all.plain.step_ms"]).to("") - 1
+    plain = read["window.all.plain.step_ms"]
+    margin = (read["window.fixed.step_ms"] / plain).to("") - 1
     # what lies off the line may lie there at no draft as well
-    return margin, read.exact("window.fixed.off_line").to("").value * abs(1 + margin.value)
+    return margin, (read.exact("window.fixed.off_line_ms") / plain).to("").value
 
 
 @claim("window.spec_pays.{content}", kind="direction")

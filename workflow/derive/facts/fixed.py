@@ -5,12 +5,10 @@ No lane drafts nothing, so the cost is read off the straight line through the st
 
 from __future__ import annotations
 
-import numpy as np
-
 from workflow.derive.facts.window import arms, gamma_of
 from workflow.derive.line import through
 from workflow.derive.registry import fact
-from workflow.derive.sample import Sample
+from workflow.derive.sample import Sample, greatest
 
 
 def steps(read) -> dict[int, Sample]:
@@ -42,8 +40,7 @@ def overhead(read):
     return read["window.fixed.step_ms"] - read["window.all.plain.step_ms"]
 
 
-@fact("window.fixed.off_line", kind="percent", unit="percent", status="computed")
+@fact("window.fixed.off_line_ms", kind="duration", unit="ms/step", status="computed")
 def off_line(read):
-    """largest |step / line - 1| over the block sizes"""
-    fitted = {gamma: read["window.fixed.step_ms"] + read["window.fixed.draft_adds_ms"] * gamma for gamma in steps(read)}
-    return Sample(np.max([abs((time / fitted[gamma] - 1).number()) for gamma, time in steps(read).items()], axis=0))
+    """largest |step - line| over the block sizes"""
+    return greatest([abs(time - read["window.fixed.step_ms"] - read["window.fixed.draft_adds_ms"] * gamma) for gamma, time in steps(read).items()])
