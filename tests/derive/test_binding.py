@@ -54,6 +54,9 @@ def test_what_the_search_can_resolve_and_how_often_it_errs_are_facts(archived):
             assert fact.missing if ratio is None else fact.value == pytest.approx(100 * (ratio - 1))
     assert archived.result("alarms.rate").fact.value == pytest.approx(100 * about["false_alarm"]["rate"])
     assert 0 < archived.result("shape.rejected").fact.value < 100
+    for lost in ("rejected", "thrown_away"):
+        share, minutes = (archived.result(f"shape.{lost}{what}").fact.value for what in ("", "_minutes"))
+        assert minutes == pytest.approx(share / 100 * archived.result("search.minutes").fact.value)
 
 
 def test_a_knob_that_could_bind_nowhere_does_not_move_and_one_of_many_is_adjusted(scratch):

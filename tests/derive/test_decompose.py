@@ -82,3 +82,9 @@ def test_every_resample_closes_too(derivation):
     total = sum((derivation.result(f"loss.{part}_share").sample.values for part in ("prefill", "step", "accept", "rest")), 0)
     drawn = total[1 + BOOTS_SHOWN :]
     assert drawn.size and np.allclose(drawn, 100, atol=1e-9)
+
+
+def test_what_undoing_a_part_is_worth_is_the_time_over_what_would_be_left(values):
+    for part in ("step", "accept", "prefill"):
+        left = values.get(f"loss.whatif.{part}_ms").value
+        assert values.get(f"loss.whatif.{part}").value == pytest.approx(values.get("loss.to_ms").value / left) and left > 0

@@ -173,6 +173,8 @@ def _lengths(facts: Facts) -> None:
     for name, share in (("prefill", 0.86), ("step", 0.12), ("accept", 0.03), ("rest", -0.01)):
         facts.put(f"loss.{name}_share", share * 100, "percent")
         facts.put(f"loss.{name}_ms", share * (end - start), "duration", "ms")
+        if name != "rest":
+            facts.put(f"loss.whatif.{name}_ms", end - share * (end - start), "duration", "ms")
 
 
 def _round(facts: Facts) -> None:
@@ -242,6 +244,7 @@ def _outputs(facts: Facts) -> None:
             row = f"osl.o{osl}.{lane}"
             facts.put(f"{row}.tpot_ms", token, "duration", "ms/token", 0.02)
             facts.put(f"{row}.output_throughput", 1000 * osl / (16 + osl * token), "rate", "token/s", 0.02)
+        facts.put(f"osl.o{osl}.dspark.speedup", 1.6, spread=0.05)
         facts.put(f"osl.o{osl}.dspark.accept_length", 2.4 + 0.0004 * osl, "length", "token/round", 0.05)
         facts.put(f"osl.o{osl}.dspark.distinct_4gram_share", 0.9 - 0.0003 * osl, "probability")
     for end, osl in (("shortest", lengths[0]), ("longest", lengths[-1])):
@@ -263,6 +266,8 @@ def _positions(facts: Facts) -> None:
         facts.put(f"positions.{end}", width * level, "count")
         facts.put(f"positions.{end}_ms", facts[f"positions.w{width}.c{level}.verify_ms"].value, "duration", "ms/step")
     facts.put("positions.apart", 21.0, "percent")
+    facts.put("positions.floor_ms", 5.2, "duration", "ms/step", 0.03)
+    facts.put("positions.slope_ms", 0.13, "duration", "ms/step", 0.03)
 
 
 def _published(facts: Facts) -> None:
@@ -480,6 +485,9 @@ def _knobs(facts: Facts) -> None:
 def _gate(facts: Facts) -> None:
     facts.put("gate.candidate", "dspark", "label")
     facts.put("gate.repeats", 8, "count")
+    for role, cut in (("base", 0.5), ("candidate", 1.0), ("numeric", 0.0)):
+        facts.put(f"gate.{role}.truncated", cut, "percent", "percent")
+        facts.put(f"gate.{role}.degenerate", 2 * cut, "percent", "percent")
     for task, problems, allowed in (("greedy", 200, 3.0), ("sampled", 60, 5.0)):
         facts.put(f"gate.problems.{task}", problems, "count")
         facts.put(f"gate.margin.{task}", allowed, "points", "percent")
@@ -496,6 +504,8 @@ def _stages(facts: Facts) -> None:
         facts.put(f"shape.{stage}.boots", 8 * place, "count")
         facts.put(f"shape.{stage}.cells", 14 * place, "count")
         facts.put(f"shape.{stage}.minutes", 0.8 * place, "duration", "min")
+    for what, number in (("rejected", 2.7), ("thrown_away", 1.1)):
+        facts.put(f"shape.{what}_minutes", number, "duration", "min")
     for what, number, kind, unit in (("minutes", 18.6, "duration", "min"), ("boot_share", 38.1, "percent", "percent"), ("boot_s", 1.96, "duration", "s/boot"),
                                      ("boots", 168, "count", ""), ("cells", 294, "count", "")):
         facts.put(f"search.{what}", number, kind, unit)

@@ -113,7 +113,7 @@ def test_lines_are_not_filled(browser, site):
 
 
 @pytest.mark.parametrize("path", REPORTS)
-@pytest.mark.parametrize("plate", ["window", "scaling"])
+@pytest.mark.parametrize("plate", ["window", "lanes"])
 def test_a_drawing_is_read_off_by_pointer_and_by_key(browser, site, path, plate):
     page = opened(browser, site / path)
     figure = page.locator(f"#plate-{plate}")
@@ -147,19 +147,19 @@ def test_a_drawing_is_read_off_by_pointer_and_by_key(browser, site, path, plate)
 @pytest.mark.parametrize("path", REPORTS)
 def test_tables_are_sorted_by_key(browser, site, path):
     page = opened(browser, site / path)
-    page.locator("#plate-scaling summary").click()
+    page.locator("#plate-lanes summary").click()
     column = 3
-    head = page.locator("#plate-scaling .plate-data thead th").nth(column)
-    before = page.evaluate(COLUMN, ["plate-scaling", column])
+    head = page.locator("#plate-lanes .plate-data thead th").nth(column)
+    before = page.evaluate(COLUMN, ["plate-lanes", column])
     head.locator("button").focus()
     for order, turned in (("ascending", False), ("descending", True)):
         page.keyboard.press("Enter")
-        values = page.evaluate(COLUMN, ["plate-scaling", column])
+        values = page.evaluate(COLUMN, ["plate-lanes", column])
         assert head.get_attribute("aria-sort") == order and sorted(values) == sorted(before)
         known = [float(value) for value in values if value != "–"]
         assert known == sorted(known, reverse=turned)
-    page.locator("#plate-scaling .plate-data thead th").first.locator("button").click()
-    assert head.get_attribute("aria-sort") is None and page.locator("#plate-scaling [aria-sort]").count() == 1
+    page.locator("#plate-lanes .plate-data thead th").first.locator("button").click()
+    assert head.get_attribute("aria-sort") is None and page.locator("#plate-lanes [aria-sort]").count() == 1
     page.context.close()
 
 

@@ -1,4 +1,4 @@
-"""The picture that a link to the page is shown with elsewhere: the map of all runs, 1200 by 630 pixels, as PNG.
+"""The picture that a link to the page is shown with elsewhere: the map of runs, 1200 by 630 pixels, as PNG.
 
 It has no words of a language: the fonts that come with matplotlib have no Han characters, and no other font is asked for, so that the same
 values give the same bytes wherever the page is built.

@@ -31,14 +31,19 @@ def spots(mark: Point, size: float, gap: float) -> list[tuple[float, float, str]
 
 
 def clear(mark: Point, text: str, size: float, lines: Iterable[Sequence[Point]], taken: Iterable[Box], gap: float = 13.0) -> tuple[float, float, str]:
-    """The spot that the fewest strokes and taken boxes touch, the first of equals. `gap`: from the mark's middle, SVG units."""
+    """The spot around a mark that the fewest strokes and taken boxes touch, the better one of equals. `gap`: from the mark's middle, SVG units."""
+    return clearest(spots(mark, size, gap), text, size, lines, taken)
+
+
+def clearest(places: Iterable[tuple[float, float, str]], text: str, size: float, lines: Iterable[Sequence[Point]], taken: Iterable[Box]) -> tuple[float, float, str]:
+    """The place (x, baseline, anchor) where the fewest strokes and taken boxes touch a text, the first of equals."""
     strokes, taken = [stroke for line in lines for stroke in pairwise(line)], list(taken)
 
-    def touched(spot: tuple[float, float, str]) -> int:
-        room = box(*spot[:2], text, size, spot[2])
+    def touched(place: tuple[float, float, str]) -> int:
+        room = box(*place[:2], text, size, place[2])
         return sum(crosses(room, *stroke) for stroke in strokes) + sum(meet(room, other, 0.0) for other in taken)
 
-    return min(spots(mark, size, gap), key=touched)
+    return min(places, key=touched)
 
 
 def crosses(room: Box, start: Point, end: Point, air: float = 1.5) -> bool:

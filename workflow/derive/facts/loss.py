@@ -7,6 +7,8 @@ from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 
 PARTS = ("prefill", "step", "accept", "rest")
+HELD = ("step", "accept", "prefill")
+"""Parts that can be held at what they are for the shortest input."""
 
 
 def term(read, which: str) -> decompose.Term:
@@ -88,8 +90,13 @@ def shares_sum(read):
     return sum((read[f"loss.{part}_share"] for part in PARTS), Sample(0.0, "percent"))
 
 
-@fact("loss.whatif.{part}", kind="ratio", status="computed", part=("step", "accept", "prefill"))
+@fact("loss.whatif.{part}_ms", kind="duration", unit="ms", status="computed", part=HELD)
+def what_if_ms(read, part):
+    """end-to-end time at the longest input had this part alone stayed as at the shortest"""
+    return decompose.what_if(term(read, "from"), term(read, "to"), part)
+
+
+@fact("loss.whatif.{part}", kind="ratio", status="computed", part=HELD)
 def what_if(read, part):
     """end-to-end time at the longest input / the same had this part alone stayed as at the shortest: what holding it would be worth"""
-    before, after = term(read, "from"), term(read, "to")
-    return after.e2e / decompose.what_if(before, after, part)
+    return term(read, "to").e2e / read[f"loss.whatif.{part}_ms"]

@@ -37,6 +37,12 @@ def rejected(read):
     return Sample(read.manifest("search.ledger.rejected_s", "search"), "s") / Sample(read.manifest("cost.total_s", "search"), "s")
 
 
+@fact("shape.{lost}_minutes", kind="duration", unit="min", lost=("rejected", "thrown_away"))
+def lost_minutes(read, lost):
+    """time of arms that lost or ran out of memory (rejected), or of cells that a probe rejected (thrown_away); within the time of the stages"""
+    return Sample(read.manifest(f"search.ledger.{lost}_s", "search"), "s")
+
+
 @fact("shape.grid_{what}", kind="count", what=("configurations", "loads"))
 def grid(read, what):
     """size of the grid over every value that a stage tries"""

@@ -1,4 +1,4 @@
-"""Every run on one plane: step latency across, tokens a step up, equal throughput along the diagonals."""
+"""The settings of a few knobs on one plane: step latency across, tokens a step up, equal throughput along the diagonals; one run ringed."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import math
 from dataclasses import dataclass
 
 from workflow.derive.values import Values
+from workflow.figures.paths import Box
 from workflow.figures.plate import Missing, Plate, Table, key, lit
 from workflow.figures.plate import label as name
 from workflow.figures.read import series, value, word
 from workflow.figures.scale import log_over, round_log_ticks
 from workflow.figures.sheet import Panel, Point, Sheet, gutter, label
+from workflow.figures.spots import box, clearest
 from workflow.figures.style import DEN, INK, INK2, NUM, RULE, Cue, Layout
+
+ROOM = "x" * 12
+"""A text as long as a path's name may be."""
+SAYS = "x" * 18
+"""A text as long as what the ring says may be."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +79,13 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
             panel.curve(placed[path.name], INK, path.cue, 1.8, 7)
     loaded = [path.name for path in known if path.axis == "concurrency"]
     ahead = max(loaded, key=lambda name: placed[name][-1][1] / placed[name][-1][0], default="")
+    names: list[Box] = []
     for path in known:
         with sheet.series(path.name):
-            _name(panel, path, placed[path.name], path.name == ahead)
+            names += _name(panel, path, placed[path.name], path.name == ahead)
     best(panel, values)
+    if ring := winner(panel, values):
+        _ringed(panel, ring, [[panel.at(spot) for spot in line] for line in placed.values()], names)
     sheet.text(panel.right, panel.bottom + layout.text * 2 + 13, label("step"), "end", DEN, bold=True)
     return sheet
 
@@ -101,26 +111,56 @@ def _inside(panel: Panel, rate: float) -> tuple[Point, Point] | None:
     return ((start, start * rate / 1000), (end, end * rate / 1000)) if start < end * 0.98 else None
 
 
-def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> None:
-    """A path's name at its end: a loaded lane on the side away from the other lane, the rest to the right."""
+def _name(panel: Panel, path: Path, spots: list[Point], ahead: bool) -> list[Box]:
+    """A path's name at its end: a loaded lane on the side away from the other lane, the rest to the right. Returns the room that it takes."""
     x, y = panel.at(spots[-1])
     sheet, size = panel.sheet, panel.sheet.layout.text
     if path.axis != "concurrency":
         # a path may turn back: its name stands clear of the point that reaches farthest
         farthest = max(panel.at(spot)[0] for spot in spots)
         sheet.text(farthest + 10, y + size * 0.35, label(path.name), halo=True)
-        return
+        return [box(farthest + 10, y + size * 0.35, ROOM, size, "start")]
     edge, line = (x - 10, y - size - 5) if ahead else (min(x + size * 4, panel.right), y + size * (2 if sheet.layout.narrow else 1) + 8)
     sheet.text(edge, line, label(path.name), "end", bold=path.name == "dspark", halo=True)
     if ahead or not sheet.layout.narrow:  # on narrow paper the line itself runs below its name, and the other lane's says what load does
         sheet.text(edge, line + size + 3, label("loaded"), "end", INK2, halo=True)
+    return [box(edge, baseline, ROOM, size, "end") for baseline in (line, line + size + 3)]
+
+
+def winner(panel: Panel, values: Values) -> Point | None:
+    """Where the run that the page begins with stands on the sheet; nowhere when it lies off the panel."""
+    step, tokens = value(values, "prologue.best.step_ms"), value(values, "prologue.best.accepted_per_step")
+    if step and tokens and panel.xscale.lo <= step <= panel.xscale.hi and panel.yscale.lo <= tokens <= panel.yscale.hi:
+        return panel.at((step, tokens))
+    return None
 
 
 def best(panel: Panel, values: Values, size: float = 16.0) -> None:
-    """A ring around the run that the page begins with."""
-    step, tokens = value(values, "prologue.best.step_ms"), value(values, "prologue.best.accepted_per_step")
-    if step and tokens and panel.xscale.lo <= step <= panel.xscale.hi and panel.yscale.lo <= tokens <= panel.yscale.hi:
-        panel.sheet.ring(panel.at((step, tokens)), size=size)
+    """A ring around that run."""
+    if spot := winner(panel, values):
+        panel.sheet.ring(spot, size=size)
+
+
+def _ringed(panel: Panel, ring: Point, lines: list[list[Point]], names: list[Box]) -> None:
+    """What the ring says of its run, in the nearest place where no path and no name stands, and a stroke to it."""
+    sheet, size, (x, y) = panel.sheet, panel.sheet.layout.text, ring
+    room = box(0, 0, SAYS, size, "start")[2]
+    middle = min(max(x, panel.left + room / 2), panel.right - room / 2)
+    heights = [panel.top + size * (1 + 0.75 * place) for place in range(int(panel.height / (0.75 * size)) - 2)]
+    places = [(middle, height, "middle") for height in heights if abs(height - y) > 2 * size]
+    for away in (14 + size * step for step in range(12)):
+        places += [(x - away, height, "end") for height in heights if x - away - room > panel.left]
+        places += [(x + away, height, "start") for height in heights if x + away + room < panel.right]
+    places.sort(key=lambda place: math.dist((place[0], place[1] - 0.35 * size), ring))
+    at, height, anchor = clearest(places, SAYS, size, lines, [*names, (x - 10, y - 10, x + 10, y + 10)])
+    level = height - 0.35 * size
+    if anchor == "middle":  # from the side of the text that faces the ring, well inside it in every language
+        end = min(max(x, at - room / 4), at + room / 4), level + math.copysign(0.7 * size, y - level)
+    else:
+        end = at + math.copysign(3, x - at), level
+    if (reach := math.dist(ring, end)) > size:  # a text beside its ring needs none
+        sheet.line([end, (x + (end[0] - x) * 8 / reach, y + (end[1] - y) * 8 / reach)], INK2, 1.0)
+    sheet.text(at, height, label("ringed"), anchor, INK, halo=True)
 
 
 def table(values: Values) -> Table:

@@ -13,6 +13,8 @@ from workflow.figures.style import DEN, INK, INK2, RULE, Layout
 
 TASKS = ("greedy", "sampled")
 ROLES = ("candidate", "numeric")
+HEALTH = ("truncated", "degenerate")
+"""What a score hides, a share of the answers of either half."""
 
 
 def known(values: Values) -> list[tuple[str, str]]:
@@ -62,6 +64,8 @@ def table(values: Values) -> Table:
     parts = ("base.{}.score", "candidate.{}.score", "candidate.{}.difference", "candidate.{}.lower", "numeric.{}.score", "numeric.{}.difference",
              "numeric.{}.lower", "margin.{}")  # fmt: skip
     rows = [(name(task), *(key(values, "gate." + part.format(task)) for part in parts)) for task in TASKS]
+    configs, none = ("base", "candidate", "", "", "numeric", "", "", ""), key(values, "-")
+    rows += [(name(part), *(key(values, f"gate.{role}.{part}") if role else none for role in configs)) for part in HEALTH]
     return Table(("part", "plain", "candidate", "difference", "lower", "numeric", "difference", "lower", "declared"), tuple(rows))
 
 

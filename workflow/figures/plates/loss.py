@@ -1,4 +1,4 @@
-"""Where the extra end-to-end time of a long input goes: a waterfall whose terms add up to the whole."""
+"""Where the extra end-to-end time of a long input goes: a waterfall whose terms add up to the whole, and what would be left of the whole without each."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ class Row:
     end: float
     color: Token
     share: str = ""
+    fixed: float | None = None
+    """The whole of the long input, in ms, had this part alone stayed as in the short one."""
 
 
 def draw(values: Values, layout: Layout) -> Sheet | Missing:
@@ -33,7 +35,8 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
     if gone := absent(values, needed):
         return Missing(gone)
     rows = _rows(values, first, last)
-    scale = Scale(min(0.0, *(r.end for r in rows)), max(1e-6, *(max(r.start, r.end) for r in rows)) * 1.02)
+    reached = [end for row in rows for end in (row.start, row.end, row.fixed) if end is not None]
+    scale = Scale(min(0.0, *reached), max(1e-6, *reached) * 1.02)
     label_room, number_room = (6, 78) if layout.narrow else (176, 214)
     pitch, bar = (layout.text * 2 + 24, 17) if layout.narrow else (44, 24)
     sheet = Sheet(layout, pitch * len(rows) + layout.text * 2 + 22)
@@ -56,7 +59,8 @@ def _rows(values: Values, first: str, last: str) -> list[Row]:
         step = value(values, f"loss.{term}_ms")
         if step is not None:
             share = f"loss.{term}_share"
-            rows.append(Row(term, f"loss.{term}_ms", at, at + step, color, share if value(values, share) is not None else ""))
+            fixed = value(values, f"loss.whatif.{term}_ms")
+            rows.append(Row(term, f"loss.{term}_ms", at, at + step, color, share if value(values, share) is not None else "", fixed))
             at += step
     return [*rows, Row("to", last, 0.0, value(values, last), INK)]
 
@@ -65,6 +69,8 @@ def _bar(panel: Panel, row: Row, y: float, height: float, following: Row | None,
     sheet, size = panel.sheet, panel.sheet.layout.text
     left, right = sorted((panel.x(row.start), panel.x(row.end)))
     sheet.rect(left, y, max(right - left, 1.5), height, row.color)
+    if row.fixed is not None:
+        _fixed(panel, row.fixed, y + height + 3)
     if following is not None:
         x = panel.x(row.end)
         sheet.line([(x, y + height), (x, y + pitch)], INK2, 1.0, (2, 2))
@@ -83,11 +89,21 @@ def _bar(panel: Panel, row: Row, y: float, height: float, following: Row | None,
         sheet.text(sheet.width, y - 6 if sheet.layout.narrow else middle, number(row.share), "end", INK2)
 
 
+def _fixed(panel: Panel, whole: float, y: float) -> None:
+    """A lighter bar under a part's own; named on wide paper, where there is room."""
+    sheet = panel.sheet
+    left, right = sorted((panel.x(0), panel.x(whole)))
+    sheet.rect(left, y, max(right - left, 1.5), 6, None, AXIS)
+    if not sheet.layout.narrow:
+        sheet.text(panel.left - 12, y + 9, label("fixed"), "end", INK2)
+
+
 def table(values: Values) -> Table:
-    rows = [(name("from"), key(values, "loss.from_ms"), key(values, "-"))]
-    rows += [(name(term), key(values, f"loss.{term}_ms"), key(values, f"loss.{term}_share")) for term, _ in TERMS]
-    rows += [(name("to"), key(values, "loss.to_ms"), key(values, "-"))]
-    return Table(("part", "time", "share"), tuple(rows))
+    none = key(values, "-")
+    rows = [(name("from"), key(values, "loss.from_ms"), none, none)]
+    rows += [(name(term), *(key(values, f"loss.{what}") for what in (f"{term}_ms", f"{term}_share", f"whatif.{term}_ms"))) for term, _ in TERMS]
+    rows += [(name("to"), key(values, "loss.to_ms"), none, none)]
+    return Table(("part", "time", "share", "fixed"), tuple(rows))
 
 
 PLATE = Plate("loss", "loss.step_dominates", draw, table, wide=True, needs=("loss.from_isl", "loss.to_isl"))

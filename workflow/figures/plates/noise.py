@@ -1,4 +1,4 @@
-"""How wide nothing is: repeats of one configuration beside every effect that the report claims."""
+"""How wide nothing is: repeats of one configuration beside effects of the sweeps, one or a few of each, and of the search."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from workflow.figures.style import Layout
 
 
 def effects(values: Values) -> list[tuple[str, str]]:
-    """(label, key) of every effect with a number: speculation by content, the search's winner, the two ends of the lanes."""
+    """(label, key) of those that have a number: speculation by content, drafter, mode and length, both ends of the lanes, the search, its settings, the cache."""
     levels = [mark.at for mark in series(values, "lanes.c#.ratio")]
     ends = [("lanes_first", f"lanes.c{levels[0]}.ratio"), ("lanes_last", f"lanes.c{levels[-1]}.ratio")] if levels else []
     known = [(f"window_{c}", f"window.{c}.best_speedup") for c in CONTENT]
-    known += [("search", "search.winner_ratio"), ("confirm", "search.confirm_ratio"), *ends[: len(set(levels))]]
+    known += [("mtp", "window.all.mtp.speedup"), ("mode", "modes.in_cheapest.at_best.speedup")]
+    known += [("isl", "isl.at_longest.dspark.speedup"), ("osl", "osl.at_longest.dspark.speedup"), *ends[: len(set(levels))]]
+    known += [("search", "search.winner_ratio"), ("confirm", "search.confirm_ratio"), ("knobs", "knobs.best_ratio")]
+    known += [("cache_shared", "cache.shared.ratio"), ("cache_random", "cache.random.ratio")]
     return [(text, fact) for text, fact in known if (value(values, fact) or 0.0) > 0]
 
 
@@ -28,9 +31,9 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 
 
 def plain(fact: str) -> str:
-    """Key of the plain time per token under an effect: on its text, at its load, in the search."""
+    """Key of the plain time per token under an effect: on its text, at its load, in the search. The cache's traffic has none."""
     family, where = fact.split(".")[:2]
-    return "search.plain_tpot_ms" if family == "search" else f"{family}.{where}.plain.tpot_ms"
+    return "search.plain_tpot_ms" if family in ("search", "knobs") else f"{family}.{where}.plain.tpot_ms"
 
 
 def table(values: Values) -> Table:
