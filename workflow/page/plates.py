@@ -242,8 +242,8 @@ class Plates:
         """The data table for the index of numbers, under the plate's finding. `report`: link to the page that shows the plate."""
         drawing = self.drawings[plate]
         title = self.inline(self.text(drawing, "title"))
-        opening = f'<h3 data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
-        return f'{opening}<a href="{report}#plate-{plate}">{self._number(plate)}</a> {title}</h3>{self.data_table(plate)}'
+        opening = f'<div data-claim="{escape(drawing.claim)}" data-verdict="{self.verdict(drawing)}">'
+        return f'{opening}<h3><a href="{report}#plate-{plate}">{self._number(plate)}</a> {title}</h3>{self.data_table(plate)}</div>'
 
     def _in_the_open(self, drawing: Drawing) -> bool:
         return drawing.id in self.tabled and "data-stops" not in (drawing.svg or "")
