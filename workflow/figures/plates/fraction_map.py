@@ -12,12 +12,12 @@ from workflow.figures.plate import label as name
 from workflow.figures.read import series, value, word
 from workflow.figures.scale import log_over, round_log_ticks
 from workflow.figures.sheet import Panel, Point, Sheet, gutter, label
-from workflow.figures.spots import box, clearest
+from workflow.figures.spots import box, clearest, crosses
 from workflow.figures.style import DEN, INK, INK2, NUM, RULE, Cue, Layout
 
 ROOM = "x" * 12
 """A text as long as a path's name may be."""
-SAYS = "x" * 18
+SAYS = "x" * 8
 """A text as long as what the ring says may be."""
 
 
@@ -142,7 +142,7 @@ def best(panel: Panel, values: Values, size: float = 16.0) -> None:
 
 
 def _ringed(panel: Panel, ring: Point, lines: list[list[Point]], names: list[Box]) -> None:
-    """What the ring says of its run, in the nearest place where no path and no name stands, and a stroke to it."""
+    """What the ring says of its run, in the nearest place where no path and no name stands, and a stroke to it past all names."""
     sheet, size, (x, y) = panel.sheet, panel.sheet.layout.text, ring
     room = box(0, 0, SAYS, size, "start")[2]
     middle = min(max(x, panel.left + room / 2), panel.right - room / 2)
@@ -152,13 +152,14 @@ def _ringed(panel: Panel, ring: Point, lines: list[list[Point]], names: list[Box
         places += [(x - away, height, "end") for height in heights if x - away - room > panel.left]
         places += [(x + away, height, "start") for height in heights if x + away + room < panel.right]
     places.sort(key=lambda place: math.dist((place[0], place[1] - 0.35 * size), ring))
+    places = [place for place in places if not any(crosses(name, ring, (place[0], place[1] - 0.35 * size)) for name in names)] or places
     at, height, anchor = clearest(places, SAYS, size, lines, [*names, (x - 10, y - 10, x + 10, y + 10)])
     level = height - 0.35 * size
     if anchor == "middle":  # from the side of the text that faces the ring, well inside it in every language
         end = min(max(x, at - room / 4), at + room / 4), level + math.copysign(0.7 * size, y - level)
     else:
         end = at + math.copysign(3, x - at), level
-    if (reach := math.dist(ring, end)) > size:  # a text beside its ring needs none
+    if (reach := math.dist(ring, end)) > 1.5 * size:  # a text beside its ring needs none
         sheet.line([end, (x + (end[0] - x) * 8 / reach, y + (end[1] - y) * 8 / reach)], INK2, 1.0)
     sheet.text(at, height, label("ringed"), anchor, INK, halo=True)
 
