@@ -1,5 +1,7 @@
 """Which arms nothing else is ahead of in throughput and in time, and whether that leaves a trade."""
 
+import math
+
 import pytest
 
 from tests.derive.edit import drop, rewrite, scale
@@ -70,3 +72,39 @@ def test_ends_are_the_first_and_the_last_load(derivation):
     found = {place: derivation.result(f"lanes.front.{place}.concurrency").fact.value for place in ("t1", "t2", "fewest", "most")}
     assert found == {"t1": 1, "t2": 4, "fewest": 1, "most": 4}
     assert derivation.result("lanes.front.loads").fact.value == 2 and derivation.result("lanes.front.t3.concurrency").fact.missing
+
+
+def test_each_lane_stands_where_its_boots_say(derivation, measured):
+    table = measured.find("points", "search")
+    for place, load in ((1, "1"), (2, "4")):
+        for lane in ("plain", "dspark", "mtp"):
+            rows = table.select({"stage": "frontier", "lane": lane, "max_concurrency": load, "status": "ok"})
+            assert len(rows) == 3
+            for measure, column in (("output_throughput", "output_throughput"), ("tpot_ms", "mean_tpot_ms"), ("ttft_ms", "mean_ttft_ms")):
+                logs = [math.log(table.numbers(column)[row]) for row in rows]
+                found = derivation.result(f"lanes.front.t{place}.{lane}.{measure}").fact
+                assert found.value == pytest.approx(math.exp(sum(logs) / 3)) and found.n == 3 and found.lo < found.value < found.hi
+        assert derivation.result(f"lanes.front.t{place}.lookup.tpot_ms").fact.missing
+        assert derivation.result(f"lanes.front.t{place}.plain.arm").fact.value == "plain"
+
+
+@pytest.mark.parametrize(("factor", "gamma"), [(0.5, "3"), (2.0, "6")])
+def test_of_two_block_sizes_the_one_that_serves_more_speaks_for_its_lane(scratch, factor, gamma):
+    """DSpark went on with γ = 6 too, at so many times the throughput; a token of it takes a tenth of the time either way."""
+
+    def twice(rows):
+        more = []
+        for row in rows:
+            if (row["stage"], row["label"], row["max_concurrency"]) == ("frontier", "dspark-g3", "4"):
+                other = {"run_id": f"{row['run_id']}-6", "label": "dspark-g6", "block_size": "6"}
+                other |= {"output_throughput": repr(factor * float(row["output_throughput"])), "mean_tpot_ms": repr(0.1 * float(row["mean_tpot_ms"]))}
+                more.append(row | other)
+        assert more
+        return [*rows, *more]
+
+    before = Derivation(load.load(scratch)).result("lanes.front.t2.dspark.tpot_ms").fact.value
+    rewrite(scratch, "search.csv", twice)
+    derivation = Derivation(load.load(scratch))
+    assert derivation.result("lanes.front.t2.dspark.arm").fact.value == f"dspark γ = {gamma}"
+    assert derivation.result("lanes.front.t1.dspark.arm").fact.value == "dspark γ = 3"
+    assert derivation.result("lanes.front.t2.dspark.tpot_ms").fact.value == pytest.approx(before * (0.1 if gamma == "6" else 1.0))

@@ -20,7 +20,7 @@ CLAIMS = (
     "osl.tpot_flat", "positions.one_curve", "walls.opposite", "cache.wins_on_shared", "knobs.best_pays", "gate.non_inferior.sampled",
     "search.boot_dominates", "walls.cap_trades_tokens",
     "rows.accept_falls", "rows.ttft_flat", "rows.more_requests_serve_more", "rows.lower_cap_serves_more", "rows.cache_pays_on_shared", "rows.memory_wall",
-    "ledger.too_dear",
+    "ledger.too_dear", "lanes.front_alone.tpot",
 )
 TOKENS = (" 3", " +", " ", "4", " =", " ", "7", ".\n")
 
@@ -39,6 +39,7 @@ def values(verdict: str = "holds", without: tuple[str, ...] = ()) -> Values:
     facts = Facts()
     _window(facts)
     _lanes(facts)
+    _front(facts)
     _lengths(facts)
     _round(facts)
     _noise(facts)
@@ -145,6 +146,24 @@ def _lanes(facts: Facts) -> None:
         facts.put(f"scale.{lane}.knee", knee, "count")
         facts.put(f"scale.{lane}.max_throughput", 1900.0, "rate", "token/s")
     facts.put("scale.gain", 9.1)
+
+
+def _front(facts: Facts) -> None:
+    """Each lane at a block size of its own: those that draft lead one request, and trail in a crowd."""
+    facts.put("lanes.front.boots", 3, "count")
+    facts.put("lanes.front.tpot.tightest", 4, "count")
+    lanes = {"plain": (1.0, 0.06), "dspark": (1.8, 0.13), "dflash": (1.2, 0.09), "mtp": (1.4, 0.09), "lookup": (1.1, 0.2)}
+    loads = (1, 4, 16)
+    for place, level in enumerate(loads, 1):
+        for name in (f"t{place}", *(["fewest"] if place == 1 else ["most"] if place == len(loads) else [])):
+            facts.put(f"lanes.front.{name}.concurrency", level, "count")
+            facts.put(f"lanes.front.{name}.tpot.arms", "dspark γ = 4" if place == 1 else "plain, mtp", "label")
+        for lane, (tokens, growth) in lanes.items():
+            row, time = f"lanes.front.t{place}.{lane}", 4.6 / tokens * (1 + growth * (level - 1))
+            facts.put(f"{row}.arm", lane if lane in ("plain", "mtp") else f"{lane} γ = 4", "label")
+            facts.put(f"{row}.output_throughput", 960 * level / time, "rate", "token/s", 0.03)
+            facts.put(f"{row}.tpot_ms", time, "duration", "ms/token", 0.03)
+            facts.put(f"{row}.ttft_ms", 12 * level**0.8, "duration", "ms", 0.03)
 
 
 def _lengths(facts: Facts) -> None:

@@ -78,4 +78,6 @@ LANE = {
     "dspark": Cue("o"),
     "plain": Cue("o", (5, 3), filled=False),
     "mtp": Cue("^", (1.5, 2.5), filled=False),
+    "dflash": Cue("s", (7, 2.5)),
+    "lookup": Cue("D", (4, 2.5), filled=False),
 }

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workflow.derive.facts import measures
 from workflow.derive.facts.beside import mean_drawn
 from workflow.derive.facts.compare import beyond_noise
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample, least
 
+RATE = "output_throughput"
 TIMES = {"tpot": "mean_tpot_ms", "ttft": "mean_ttft_ms"}
 AGAINST = tuple(TIMES)
+LANES = ("plain", "dspark", "dflash", "mtp", "lookup")
 PLACES = tuple(range(1, 7))
 """Places of the loads, from the fewest requests in flight up."""
 ENDS = {"fewest": 0, "most": -1}
@@ -38,20 +41,35 @@ def load_at(read, place) -> str:
     return found[place - 1]
 
 
+def by_arm(rows: Rows) -> dict[tuple[str, str], Rows]:
+    """(label, lane) -> the cells of one arm, a boot each."""
+    labels, lanes = rows.texts("label"), rows.texts("lane")
+    return {arm: rows.where_true(np.array([label == arm[0] for label in labels])) for arm in dict.fromkeys(zip(labels, lanes))}
+
+
+def mean_of(rows: Rows, column: str) -> Sample:
+    """Geometric mean over the boots, in the column's unit."""
+    return Sample(mean_drawn(rows, np.log(rows.read(column))).exp().values, rows.unit(column))
+
+
+def name_of(label: str, lane: str) -> str:
+    """Lane and block size, as far as the label names one."""
+    gamma = label.partition(f"{lane}-g")[2]
+    return f"{lane} γ = {gamma}" if gamma else label
+
+
 @dataclass(frozen=True)
 class Arm:
-    """One lane at one block size under one load: geometric means over its boots, which pair with those of the arms beside it."""
+    """One lane at one block size under one load: means over its boots, which pair with those of the arms beside it."""
 
     label: str
     lane: str
-    gamma: str
-    """Block size; empty where the label names none."""
     rate: Sample
     time: Sample
 
     @property
     def name(self) -> str:
-        return f"{self.lane} γ = {self.gamma}" if self.gamma else self.label
+        return name_of(self.label, self.lane)
 
     def over(self, other: Arm) -> Sample:
         """The lesser of what it is ahead by in throughput and in time: above one, it is ahead in both."""
@@ -63,16 +81,15 @@ class Arm:
 
 
 def arms(read, place, against: str) -> list[Arm]:
-    rows = cells(read, max_concurrency=load_at(read, place))
-    labels, lanes = rows.texts("label"), rows.texts("lane")
-    rates, times = (np.log(rows.read(column)) for column in ("output_throughput", TIMES[against]))
-    found = []
-    for label, lane in dict.fromkeys(zip(labels, lanes)):
-        keep = np.array([one == label for one in labels])
-        own = rows.where_true(keep)
-        rate, time = (mean_drawn(own, logs[keep]).exp() for logs in (rates, times))
-        found.append(Arm(label, lane, label.partition(f"{lane}-g")[2], rate, time))
-    return found
+    found = by_arm(cells(read, max_concurrency=load_at(read, place)))
+    return [Arm(label, lane, mean_of(rows, RATE), mean_of(rows, TIMES[against])) for (label, lane), rows in found.items()]
+
+
+def best(read, place: int, lane: str) -> tuple[str, Rows]:
+    """(label, cells) of a lane at a load; of several block sizes with which it went on, the one that served more there."""
+    found = by_arm(cells(read, lane=lane, max_concurrency=load_at(read, place)))
+    (label, _), rows = max(found.items(), key=lambda arm: mean_of(arm[1], RATE).value)
+    return label, rows
 
 
 @fact("lanes.front.loads", kind="count")
@@ -89,6 +106,24 @@ def boots(read):
     for load, label, boot in zip(rows.texts("max_concurrency"), rows.texts("label"), rows.texts("boot")):
         found.setdefault((load, label), set()).add(boot)
     return min(map(len, found.values()))
+
+
+@fact("lanes.front.t{place}.{lane}.arm", kind="label", place=PLACES, lane=LANES)
+def arm_of(read, place, lane):
+    """the lane with its block size; of several with which it went on, the one with the larger throughput at that load"""
+    return name_of(best(read, place, lane)[0], lane)
+
+
+def register(measure: str, column: str) -> None:
+    def function(read, place, lane):
+        return mean_of(best(read, place, lane)[1], column)
+
+    formula = "geometric mean over the boots, at the block size with which the lane has the larger throughput at that load"
+    measures.register(f"lanes.front.t{{place}}.{{lane}}.{measure}", measure, function, formula, place=PLACES, lane=LANES)
+
+
+for name, of in {RATE: RATE, "tpot_ms": TIMES["tpot"], "ttft_ms": TIMES["ttft"]}.items():
+    register(name, of)
 
 
 @fact("lanes.front.{against}.tightest", kind="count", against=AGAINST)
