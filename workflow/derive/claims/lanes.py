@@ -15,6 +15,7 @@ def cite(read) -> None:
         "lanes.levels",
         "lanes.gamma",
         "lanes.crossover",
+        "lanes.crossing",
         "lanes.first_loss",
         "lanes.distinct_4gram_share",
         "lanes.at_one.ratio",
@@ -31,7 +32,9 @@ def best_absolute(read):
     """
     read.cite(
         *(f"lanes.best_at_one.{what}" for what in ("lane", "gamma", "mode", "content", "tokens_per_s", "plain_tpot_ms", "plain_mode", "flags", "plain_flags")),
-        "lanes.best_at_most.lane",
+        "lanes.best_at_most.arm",
+        "lanes.best_at_most.arms",
+        "lanes.best_at_most.source",
         "lanes.best_at_most.output_throughput",
         "window.all.distinct_4gram_share",
     )

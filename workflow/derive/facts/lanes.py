@@ -1,11 +1,14 @@
 """Plain decoding and speculation at the same load, from one request at a time to the largest batch."""
 
+import numpy as np
+
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import beyond_noise
 from workflow.derive.facts.modes import ARMS as MODE_ARMS
 from workflow.derive.facts.window import OTHER_LANES, block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
+from workflow.derive.sample import Sample
 from workflow.derive.shown import MODES
 
 COLUMNS = {"tpot_ms": "mean_tpot_ms", "ttft_ms": "mean_ttft_ms", "achieved": "concurrency"}
@@ -80,6 +83,22 @@ def crossover(read):
     if not won:
         raise Missing("speculation serves more at none of the measured concurrencies, beyond the noise")
     return won[-1]
+
+
+@fact("lanes.crossing", kind="length")
+def crossing(read):
+    """concurrency at which speculative / plain output tokens/s passes from above one to below it: on a straight line in both logarithms between the
+    measured concurrencies, and the last such place"""
+    found = levels(read)
+    at, ahead = np.log(found), np.array([read[f"lanes.c{level}.ratio"].log().values for level in found])  # [levels], [levels, resamples]
+    down = (ahead[:-1] > 0) & (ahead[1:] <= 0)
+    if not down[:, 0].any():
+        raise Missing("speculation does not go from ahead of plain decoding to behind it between the measured concurrencies")
+    last, every = len(down) - 1 - np.argmax(down[::-1], axis=0), np.arange(ahead.shape[1])
+    before, after = ahead[last, every], ahead[last + 1, every]
+    crossed = at[last] + (at[last + 1] - at[last]) * before / (before - after)
+    # a resample that does not pass through one has no such place, and then there is no interval
+    return Sample(np.exp(np.where(down.any(axis=0), crossed, np.nan)))
 
 
 @fact("lanes.first_loss", kind="count")
@@ -198,23 +217,6 @@ def best_plain_mode(read):
 def decode_rate(read, concurrency, lane):
     """tokens after the first / wall time of the decode steps, prefill left out, mean over the boots"""
     return read.points("concurrency", lane=lane, max_concurrency=concurrency).mean("decode_throughput")
-
-
-def lanes_at_most(read, what: str) -> list[str]:
-    level = round(read["lanes.most"].value)
-    return [f"lanes.c{level}.{lane}.{what}" for lane in DECLARED["lane"]]
-
-
-@fact("lanes.best_at_most.lane", kind="label")
-def best_at_most(read):
-    """lane with the largest output tokens/s at the largest concurrency"""
-    return read.largest(lanes_at_most(read, "output_throughput")).split(".")[2]
-
-
-@fact("lanes.best_at_most.{what}", kind="rate", unit="token/s", what=("output_throughput", "tokens_per_s"))
-def best_at_most_rate(read, what):
-    """the value of that lane at the largest concurrency"""
-    return read[f"lanes.c{round(read['lanes.most'].value)}.{read.label('lanes.best_at_most.lane')}.{what}"]
 
 
 @fact("lanes.mtp_ratio.{content}", kind="ratio")
