@@ -2,6 +2,7 @@
 
 from workflow.derive.claims.kinds import above, within
 from workflow.derive.facts.scale import keys
+from workflow.derive.facts.segments import GAINS, PLACES
 from workflow.derive.registry import DECLARED, claim
 
 
@@ -52,3 +53,11 @@ def step_identity(read):
     """The throughput recomputed from the step rows equals the client's within the bound: an identity, not a prediction."""
     cite(read)
     return within(read["scale.identity_gap"], read.threshold("scale.step_identity"))
+
+
+@claim("scale.pays.s{place}", kind="direction", place=PLACES)
+def pays(read, place):
+    """In the plain lane, going on to the next concurrency of the sweep adds more to the tokens of a step than to its time."""
+    segment = f"scale.s{place}"
+    read.cite(*(f"{segment}.{what}" for what in ("from", "to", "waves")), *(f"{segment}.dspark.{what}" for what in GAINS))
+    return above(read[f"{segment}.plain.tokens_gain"], read[f"{segment}.plain.step_gain"])
