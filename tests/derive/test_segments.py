@@ -27,9 +27,9 @@ def test_a_segment_joins_neighbouring_levels(derivation):
 
 
 def test_a_last_wave_in_part_counts(scratch):
-    rewrite(scratch, FILE, lambda rows: [row | {"num_prompts": "20"} if row["max_concurrency"] == "16" else row for row in rows])
+    rewrite(scratch, FILE, lambda rows: [row | {"num_prompts": "40"} if row["max_concurrency"] == "16" else row for row in rows])
     derivation = Derivation(load.load(scratch))
-    assert [fact(derivation, f"s{place}.waves").value for place in (1, 2)] == [8, 2]
+    assert [fact(derivation, f"s{place}.waves").value for place in (1, 2)] == [8, 3]
 
 
 @pytest.mark.parametrize("lane", ["plain", "dspark"])

@@ -252,8 +252,9 @@ def row_conditions(kind: str, family: str, where: dict, table) -> dict:
         where = {"point_status": "ok", "stage": where.pop("stage", family), **where}
         if kind == "requests":
             where["status"] = "ok"
-        if "isl" in where:
-            where["asked_isl"] = where.pop("isl")
+        for length in ("isl", "osl"):
+            if length in where:
+                where[f"asked_{length}"] = where.pop(length)
     return where
 
 

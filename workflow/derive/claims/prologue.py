@@ -1,7 +1,7 @@
-"""The fraction, and the largest win and loss of the block-size, concurrency and input-length sweeps of the eager engine."""
+"""The fraction, and the largest win and loss of the eager sweeps."""
 
 from workflow.derive.claims.kinds import above, below, within
-from workflow.derive.facts.prologue import losers, winners
+from workflow.derive.facts.comparisons import losers, winners
 from workflow.derive.registry import claim
 
 
@@ -14,7 +14,7 @@ def fraction_closes(read):
 
 @claim("prologue.largest_win", kind="superlative", says=("largest",))
 def largest_win(read):
-    """Of the eager sweeps, one comparison beats plain decoding by more than every other content, input length or concurrency does, at its own best arm."""
+    """Of the eager sweeps, one comparison beats plain decoding by more than those at every other content, length or load, at its own best arm."""
     first, *others = winners(read)
     cite(read, "win")
     if not others:
@@ -26,7 +26,7 @@ def largest_win(read):
 
 @claim("prologue.largest_loss", kind="superlative", says=("largest", "fails.smallest"))
 def largest_loss(read):
-    """Of the eager sweeps, one comparison loses to plain decoding by more than every other content, input length or concurrency does, at its own worst arm."""
+    """Of the eager sweeps, one comparison loses to plain decoding by more than those at every other content, length or load, at its own worst arm."""
     first, *others = losers(read)
     cite(read, "loss")
     if not others:

@@ -25,6 +25,18 @@ def distinct_4grams(read, one_content):
     return read.points(SWEEP, lane="dspark", content=one_content).mean("distinct_4gram_share")
 
 
+@fact("content.{one_content}.{lane}.tpot_ms", kind="duration", unit="ms/token")
+def tpot(read, one_content, lane):
+    """time per token of free-running decoding, sums over the requests"""
+    return measures.time_per_token(read.requests(SWEEP, lane=lane, content=one_content))
+
+
+@fact("content.{one_content}.speedup", kind="ratio")
+def speedup(read, one_content):
+    """plain time per token / speculative time per token, same prompts"""
+    return read[f"content.{one_content}.plain.tpot_ms"] / read[f"content.{one_content}.dspark.tpot_ms"]
+
+
 @fact("content.{one_content}.forced.accept_length", kind="length", unit="token/round", one_content=FORCED)
 def forced(read, one_content):
     """1 + accepted / rounds, one round after each true history, pooled over the histories"""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from workflow.derive.facts import measures
+from workflow.derive.facts.comparisons import BY_THROUGHPUT, Comparison, chosen
 from workflow.derive.facts.window import block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
 from workflow.derive.rows import Missing
@@ -103,110 +102,10 @@ def worst_residual(read):
     return abs(max(found, key=lambda sample: abs(sample.value)))
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Speculation against plain decoding under one load."""
-
-    sweep: str
-    lane: str
-    ratio: str
-    """Key of the speed ratio."""
-    tpot: str
-    plain_tpot: str
-    distinct: str
-    where: dict
-    """Selection of its rows."""
-    plain_where: dict
-    """Selection of the rows of plain decoding under the same load."""
-    content: str | None = None
-    gamma: int | None = None
-    concurrency: int = 1
-    isl: int | None = None
-
-
-def window_comparison(read, content: str, arm: str) -> Comparison:
-    gamma = block_of(read, arm)
-    prefix = f"window.{content}"
-    return Comparison(
-        "window",
-        lane_of(arm),
-        f"{prefix}.{arm}.speedup",
-        f"{prefix}.{arm}.tpot_ms",
-        f"{prefix}.plain.tpot_ms",
-        f"{prefix}.distinct_4gram_share",
-        {"content": content, "arm": arm},
-        {"content": content, "arm": "plain"},
-        content,
-        gamma,
-    )
-
-
-def groups(read) -> list[list[Comparison]]:
-    """Comparisons of those sweeps, in groups within which only the arm differs."""
-    found = [
-        [window_comparison(read, content, arm) for arm in ARMS if read.has(f"window.{content}.{arm}.speedup")] for content in ONE_CONTENT
-    ]
-    gamma = round(read["lanes.gamma"].value) if read.has("lanes.gamma") else None
-    for n in read.derivation.domains["concurrency"]:
-        prefix = f"lanes.c{n}"
-        found.append(
-            [
-                Comparison(
-                    "concurrency",
-                    "dspark",
-                    f"{prefix}.ratio",
-                    f"{prefix}.dspark.tpot_ms",
-                    f"{prefix}.plain.tpot_ms",
-                    "lanes.distinct_4gram_share",
-                    {"lane": "dspark", "max_concurrency": n},
-                    {"lane": "plain", "max_concurrency": n},
-                    None,
-                    gamma,
-                    n,
-                )
-            ]
-        )
-    for i in read.derivation.domains["isl"]:
-        prefix = f"isl.i{i}"
-        found.append(
-            [
-                Comparison(
-                    "isl",
-                    "dspark",
-                    f"{prefix}.dspark.speedup",
-                    f"{prefix}.dspark.tpot_ms",
-                    f"{prefix}.plain.tpot_ms",
-                    "isl.distinct_4gram_share",
-                    {"lane": "dspark", "isl": i},
-                    {"lane": "plain", "isl": i},
-                    None,
-                    gamma,
-                    1,
-                    i,
-                )
-            ]
-        )
-    present = [[c for c in group if read.has(c.ratio)] for group in found]
-    if not any(present):
-        raise Missing("no sweep of this campaign compares speculation with plain decoding")
-    for group in present:
-        for comparison in group:
-            read.fact(comparison.ratio)
-    return [group for group in present if group]
-
-
-def winners(read) -> list[Comparison]:
-    """The best arm of each group, best first."""
-    return sorted((max(group, key=lambda c: read[c.ratio].value) for group in groups(read)), key=lambda c: -read[c.ratio].value)
-
-
-def losers(read) -> list[Comparison]:
-    """The worst arm of each group, worst first."""
-    return sorted((min(group, key=lambda c: read[c.ratio].value) for group in groups(read)), key=lambda c: read[c.ratio].value)
-
-
-def chosen(read, which: str) -> Comparison:
-    return (winners(read) if which == "win" else losers(read))[0]
+def said(read, which: str, column: str) -> list[str]:
+    """What the rows of speculation in that cell say in one column."""
+    comparison = chosen(read, which)
+    return sorted(set(read.points(comparison.sweep, **comparison.where).texts(column)))
 
 
 BOTH = ("win", "loss")
@@ -214,17 +113,17 @@ BOTH = ("win", "loss")
 
 @fact("prologue.{which}.ratio", kind="ratio", which=BOTH)
 def ratio(read, which):
-    """largest (win) or smallest (loss) speed of speculation / speed of plain decoding under the same load, in the block-size, concurrency and input-length sweeps of the eager engine"""
+    """largest (win) or smallest (loss) speed of speculation / speed of plain decoding under the same load, in the eager sweeps but that of arrivals on a timetable"""
     return read[chosen(read, which).ratio]
 
 
 def tokens_of(read, comparison: Comparison, where: dict) -> Sample:
     """Tokens after the first a decode step.
 
-    Speculation's come from the request rows where the speed ratio does (all sweeps but concurrency), so that one draw serves both.
+    Speculation's come from the request rows where the speed ratio does, one request at a time, so that one draw serves both.
     """
     points = read.points(comparison.sweep, **where)
-    if comparison.sweep == "concurrency" or where is comparison.plain_where:
+    if comparison.sweep in BY_THROUGHPUT or where is comparison.plain_where:
         return points.sum("decode_tokens") / points.sum("steps")
     return measures.emitted_per_round(read.requests(comparison.sweep, **where)) * measures.rounds_per_step(points)
 
@@ -273,32 +172,30 @@ def lane(read, which):
 
 @fact("prologue.{which}.content", kind="label", which=BOTH)
 def content(read, which):
-    """content of that cell; mixed in the concurrency sweep, code in the input-length sweep"""
-    comparison = chosen(read, which)
-    if comparison.content:
-        return comparison.content
-    return ", ".join(sorted(set(read.points(comparison.sweep, **comparison.where).texts("content"))))
+    """content of that cell; mixed where requests of all kinds run at once"""
+    return ", ".join(said(read, which, "content"))
 
 
 @fact("prologue.{which}.gamma", kind="count", which=BOTH)
 def gamma(read, which):
-    """block size of that cell"""
-    return chosen(read, which).gamma
+    """block size of that cell, if it has one"""
+    sizes = said(read, which, "block_size")
+    return int(sizes[0]) if len(sizes) == 1 and sizes[0].isdigit() else None
 
 
 @fact("prologue.{which}.concurrency", kind="count", which=BOTH)
 def concurrency(read, which):
     """requests in flight of that cell"""
-    return chosen(read, which).concurrency
+    return int(said(read, which, "max_concurrency")[0])
 
 
 @fact("prologue.{which}.isl", kind="count", unit="token", which=BOTH)
 def isl(read, which):
     """input length of that cell, where the sweep sets one"""
-    length = chosen(read, which).isl
-    if length is None:
+    lengths = said(read, which, "isl")
+    if len(lengths) != 1 or not lengths[0].isdigit():
         raise Missing("that sweep leaves prompts their natural length")
-    return Sample(length, "token")
+    return Sample(int(lengths[0]), "token")
 
 
 @fact("prologue.{which}.tpot_ms", kind="duration", unit="ms/token", which=BOTH)
