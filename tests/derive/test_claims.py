@@ -382,7 +382,7 @@ EXPECTED = {
     "positions.sublinear": ("typical", "steep_forward", "few_repeats"),
     "prologue.fraction_closes": ("typical", "cheap_window", "rough"),
     "prologue.largest_win": ("cheap_window", "dear_window", "rough"),
-    "prologue.largest_loss": ("dear_window", "typical", "rough"),
+    "prologue.largest_loss": ("dear_window", "flat_forward", "rough"),
     "rate.tail": ("typical", "cooked", "rough"),
     "reefs.nothing_blocks": ("typical", "cooked", "nothing_good"),
     **{f"run.{content}.verdict": SPEC_PAYS for content in (*CONTENTS, "all")},

@@ -76,9 +76,9 @@ def test_ends_are_the_first_and_the_last_load(derivation):
 
 def test_each_lane_stands_where_its_boots_say(derivation, measured):
     table = measured.find("points", "search")
-    for place, load in ((1, "1"), (2, "4")):
+    for place, level in ((1, "1"), (2, "4")):
         for lane in ("plain", "dspark", "mtp"):
-            rows = table.select({"stage": "frontier", "lane": lane, "max_concurrency": load, "status": "ok"})
+            rows = table.select({"stage": "frontier", "lane": lane, "max_concurrency": level, "status": "ok"})
             assert len(rows) == 3
             for measure, column in (("output_throughput", "output_throughput"), ("tpot_ms", "mean_tpot_ms"), ("ttft_ms", "mean_ttft_ms")):
                 logs = [math.log(table.numbers(column)[row]) for row in rows]
