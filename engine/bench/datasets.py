@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,12 +30,29 @@ def stream(key: str, count: int, vocab: int) -> tuple[int, ...]:
 
 
 def with_nonce(ids: tuple[int, ...], key: str, vocab: int, bos: int) -> tuple[int, ...]:
-    """`NONCE_TOKENS` ids of this cell between <bos> and the prompt: for a server whose cache cannot be flushed.
+    """`NONCE_TOKENS` ids of this load between <bos> and the prompt: for a server whose cache cannot be flushed.
 
     The length is fixed, so that a prompt costs the same in every cell; the ids make its prefix new.
     """
     head, rest = ((bos,), ids[1:]) if ids[:1] == (bos,) else ((), ids)
     return (*head, *stream(f"nonce|{key}", NONCE_TOKENS, vocab), *rest)
+
+
+def nonced(prompts: Sequence[Prompt], nonce: str, held_out: HeldOut, shared: bool) -> list[Prompt]:
+    """Prompts of a load behind a nonce, each behind its own unless they are to share a prefix.
+
+    It is in their names: outputs of equal names are compared, and after another nonce they may differ.
+    """
+    keys = [nonce if shared else f"{nonce}|{number}" for number in range(len(prompts))]
+    return [
+        replace(one, prompt_id=f"{one.prompt_id}+{nonce}", ids=with_nonce(one.ids, key, held_out.vocab, held_out.bos))
+        for one, key in zip(prompts, keys, strict=True)
+    ]
+
+
+def without_nonce(answer: dict) -> dict:
+    """An answer whose input lengths are those of the prompts that were drawn: the same for servers with and without a nonce."""
+    return {**answer, "requests": [{**one, "isl": one["isl"] - NONCE_TOKENS} for one in answer["requests"]]}
 
 
 def drawn(held_out: HeldOut, workload: Workload, isl: int, *, campaign: str, seed: int, repeat: int) -> list[Prompt]:

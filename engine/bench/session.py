@@ -18,9 +18,9 @@ from engine.backends.worker_process import WorkerProcess
 from engine.bench import contiguity, probe, rows, sizing
 from engine.bench.arrivals import poisson
 from engine.bench.campaign import Campaign
-from engine.bench.cells import Arm, Block, Cell
+from engine.bench.cells import PLAIN, Arm, Block, Cell
 from engine.bench.cost import Cost
-from engine.bench.datasets import with_nonce
+from engine.bench.datasets import nonced, without_nonce
 from engine.bench.describe import describe, outcome
 from engine.bench.estimate import CostModel
 from engine.bench.floor import Floor
@@ -365,7 +365,18 @@ class Session:
         self.seeds[f"{cell.workload.name}/{cell.workload.content}/{cell.repeat}"] = seed
         return seed
 
-    def orders(self, cell: Cell, prompts: Sequence[Prompt], max_tokens: int, nonce: str = "") -> list[dict]:
+    def nonce(self, cell: Cell, boot: Boot, turn: int) -> str:
+        """What makes the prompts of a cell new to a server that keeps its cache; empty where that is emptied.
+
+        By load, repeat, pass and try, never by arm: every arm that is compared gets equal prompts, and its own process, which had none of them.
+        A server that runs already is one process for all of them and outlives this command, so there each boot has its own.
+        """
+        if boot.engine.flushes:
+            return ""
+        fresh = self.campaign.server is None or boot.engine.launches
+        return digest([replace(cell, arm=PLAIN), turn, *([] if fresh else [boot.boot_id, self.journal.epoch])])
+
+    def orders(self, cell: Cell, prompts: Sequence[Prompt], max_tokens: int) -> list[dict]:
         """Requests of a cell as the worker reads them. Sampling seeds depend on the prompt only, so every arm draws alike."""
         seed = self.seed(cell)
         how = cell.sampling
@@ -379,7 +390,7 @@ class Session:
         return [
             {
                 "request_id": f"r{number}",
-                "prompt_ids": with_nonce(prompt.ids, f"{nonce}|{number}", self.held_out.vocab, self.held_out.bos) if nonce else prompt.ids,
+                "prompt_ids": prompt.ids,
                 "sampling": {**sampling, "seed": seed + number},
             }
             for number, prompt in enumerate(prompts)
@@ -412,13 +423,13 @@ class Session:
     def measure(self, cell: Cell, block: Block, boot: Boot | EngineFailure) -> None:
         """One row of points, with its requests and steps; once more where the machine moved under it."""
         tries = 2 if self.again < AGAIN_SHARE * (10 + self.number - self.first) else 1
-        for left in reversed(range(tries)):
-            if self.once(cell, block, boot, discarding=left > 0):
+        for turn in range(tries):
+            if self.once(cell, block, boot, turn, discarding=turn < tries - 1):
                 return
             self.again += 1
 
-    def once(self, cell: Cell, block: Block, boot: Boot | EngineFailure, discarding: bool) -> bool:
-        """False where the row was thrown away because its probes moved."""
+    def once(self, cell: Cell, block: Block, boot: Boot | EngineFailure, turn: int, discarding: bool) -> bool:
+        """The try `turn` at a cell; False where the row was thrown away because its probes moved."""
         number = self.number
         self.number += 1
         run_id = f"{self.family}-{number:04d}"
@@ -443,10 +454,12 @@ class Session:
             while True:
                 before, ticks = self.probe(boot), self.ticks()
                 due = None if cell.request_rate is None else poisson(cell.request_rate, len(prompts), self.seed(cell))
-                # prompts that are asked again, with more of them, find nothing of the first time in a cache
-                nonce = "" if boot.engine.flushes else f"{run_id}|{len(prompts)}"
-                orders = self.orders(cell, prompts, cell.osl, nonce)
-                answer = boot.engine.run(orders, cell.max_concurrency, self.patience(cell), due_s=due)
+                # prompts that are asked again, with more of them, are another load: they find nothing of the first time in a cache
+                if nonce := self.nonce(cell, boot, turn):
+                    prompts = nonced(prompts, nonce, self.held_out, cell.workload.dataset == "shared-prefix")
+                answer = boot.engine.run(self.orders(cell, prompts, cell.osl), cell.max_concurrency, self.patience(cell), due_s=due)
+                if nonce:
+                    answer = without_nonce(answer)
                 more = sizing.more_prompts(cell, sizing.rounds_of(answer), planned, self.held_out.most(cell.workload)) if cell.rounds else None
                 if more is None:
                     break

@@ -12,7 +12,7 @@ import pytest
 from engine.bench import plans
 from engine.bench.arrivals import poisson
 from engine.bench.client import open_loop
-from engine.bench.datasets import NONCE_TOKENS, with_nonce
+from engine.bench.datasets import NONCE_TOKENS, nonced, with_nonce
 from engine.bench.rows import plateau_columns, timetable_columns
 from engine.bench.stages import SMOKE, Content, Isl
 from engine.bench.workloads import Workload
@@ -161,3 +161,12 @@ def test_fixed_prompts_come_from_their_file(text, tmp_path: Path) -> None:  # no
 def test_a_nonce_has_a_fixed_length_and_keeps_the_first_token() -> None:
     one, other = (with_nonce((1, 50, 51), key, 4096, 1) for key in ("a", "b"))
     assert len(one) == len(other) == 3 + NONCE_TOKENS and one[0] == 1 and one[-2:] == (50, 51) and one[1] != other[1]
+
+
+def test_groups_share_their_system_prompt_behind_a_nonce_too(text) -> None:  # noqa: F811
+    """And prompts that are to share nothing have a nonce each."""
+    workload = Workload("cache", "code", 6, 40, dataset="shared-prefix", gsp_num_groups=2, gsp_system_prompt_len=24)
+    for shared, kinds in ((True, 2), (False, 6)):
+        prompts = nonced(draw(text, workload, 40), "n", text, shared)
+        assert len({prompt.ids[: 24 + NONCE_TOKENS] for prompt in prompts}) == kinds
+        assert all(len(prompt.ids) == 40 + NONCE_TOKENS for prompt in prompts)
