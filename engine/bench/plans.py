@@ -143,10 +143,10 @@ def acceptance(stage: Acceptance) -> list[Block]:
             Cell(
                 "acceptance",
                 arm,
-                Workload("acceptance", name, acceptance_prompts(stage, rounds), stage.isl),
+                Workload("acceptance", name, count, stage.isl, planned=count, repeats=stage.repeats),
                 stage.isl,
                 stage.osl,
-                min(stage.max_concurrency, acceptance_prompts(stage, rounds)),
+                min(stage.max_concurrency, count),
                 repeat,
                 sampling=Sampling(temperature=temperature),
                 rounds=rounds,
@@ -154,6 +154,7 @@ def acceptance(stage: Acceptance) -> list[Block]:
             for temperature in stage.temperatures
             for name in stage.contents
             for rounds in stage.rounds
+            for count in (acceptance_prompts(stage, rounds),)
         ]
         blocks.append(Block(repeat, (arm,), tuple(cells)))
     return blocks

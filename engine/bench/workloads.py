@@ -48,6 +48,10 @@ class Workload:
     """Dataset `histories`: of each place that the same workload gives as held-out text, how many; `num_prompts` counts all of them."""
     stride: int = 0
     """Dataset `histories`: tokens of the true continuation between one history and the next."""
+    planned: int = 0
+    """Of a set that may grow while it is measured: the prompts it begins with; 0: it does not grow."""
+    repeats: int = 0
+    """Of a set that may grow: its repeats, over which the places behind the planned ones are shared out."""
 
     @property
     def exact(self) -> bool:
@@ -155,7 +159,8 @@ class HeldOut:
         places = sorted(self.places(content, workload.reach, workload.room), key=lambda place: shuffle_key(order, place))
         if len(places) < count:
             raise ConfigError(f"{self.folder / content}.jsonl: {len(places)} prompts of {workload.reach} tokens, {count} are asked for")
-        return [places[(repeat * count + i) % len(places)] for i in range(count)]
+        numbers = growing(workload, len(places), repeat) if workload.planned else [(repeat * count + i) % len(places) for i in range(count)]
+        return [places[number] for number in numbers[:count]]
 
     def prompt(self, content: str, place: Place, isl: int) -> Prompt:
         body = place.ids if content == "arith" else place.ids[place.end - isl + 1 : place.end]
@@ -165,6 +170,17 @@ class HeldOut:
     def warmup_ids(self) -> tuple[int, ...]:
         """Ids of one long document for warm-up; no measured prompt starts with them."""
         return max((ids for _, ids in self.documents("en")), key=len)[::-1]
+
+
+def growing(workload: Workload, places: int, repeat: int) -> list[int]:
+    """Numbers of all places in the order in which a repeat of a set that may grow takes them, however far it grows.
+
+    First its own planned ones, where a set that does not grow has them; then its share of those that no repeat planned; the other
+    repeats' only when these run out, from the end that they reach last.
+    """
+    first = [(repeat * workload.planned + i) % places for i in range(workload.planned)]
+    own = range(workload.repeats * workload.planned + repeat, places, workload.repeats)
+    return list(dict.fromkeys((*first, *own, *reversed(range(places)))))
 
 
 def ranged(isl: int, ratio: float, key: int, number: int) -> int:
