@@ -300,7 +300,9 @@ class Searching:
         if self.wants("lanes"):
             first, level = plans_search.FIRST["lanes"], (stage.max_concurrency,)
             self.measure("lanes", plans_search.lanes_at(plans_search.lane_candidates(stage.lanes), stage.lanes, stage, level, "lanes", first))
-            best = search_parts.best_of_lanes(self.points, stage.lanes, self.aa_of("lanes"))
+            best, self.section["lanes_tied_no_room"] = search_parts.best_of_lanes(self.points, stage.lanes, self.aa_of("lanes"))
+            if tied := self.section["lanes_tied_no_room"]:
+                self.progress.say(f"lanes: tied, no room on the frontier: {', '.join(tied)}")
             self.measure("frontier", plans_search.lanes_at(best, stage.lanes, stage, stage.lanes.levels, "frontier", first + 500))
             self.section["lanes"] = search_parts.frontier(self.points)
             self.section["lanes_against_plain"] = search_parts.against_plain(self.points, "lanes", self.aa_of("lanes"))
@@ -327,9 +329,10 @@ class Searching:
         found = [f"window/{one.arm.label}" for one in self.verdicts if one.comparison.verdict == "worse"]
         found += [f"{row['stage']}/{row['label']}" for row in self.points if row["status"] in ("oom", "rejected") and not thrown_away(row)]
         found += [f"{name}/{one['label']}" for name in ("knobs", "heads") for one in self.section.get(name, ()) if one["verdict"] == "worse"]
-        # a lane's own best goes on to the frontier, its other block sizes do not
+        # a lane's own best goes on to the frontier, and what is not told from it did not lose
         kept = {one["label"] for one in self.section.get("lanes", ())}
-        found += [f"lanes/{row['label']}" for row in self.points if kept and row["stage"] == "lanes" and row["label"] not in kept]
+        stay = {*kept, *self.section.get("lanes_tied_no_room", ())}
+        found += [f"lanes/{row['label']}" for row in self.points if kept and row["stage"] == "lanes" and row["label"] not in stay]
         return [*found, *(["confirm/candidate"] if self.candidate and self.winner is not self.candidate.arm else [])]
 
     def decided(self, dropped: Sequence[str]) -> dict:

@@ -212,8 +212,11 @@ MOST_TIES = 2
 """Block sizes that go on to the frontier beside a lane's fastest, of all lanes together."""
 
 
-def best_of_lanes(points: Sequence[Row], stage: Lanes, aa: Sequence[float] = ()) -> list[Arm]:
-    """Each lane's fastest block size at the search's load, plain decoding among them, and the closest that it is not told from."""
+def best_of_lanes(points: Sequence[Row], stage: Lanes, aa: Sequence[float] = ()) -> tuple[list[Arm], list[str]]:
+    """(each lane's fastest block size at the search's load, plain decoding among them, and the closest that it is not told from; labels of further ones).
+
+    The further ones are not told from their lane's fastest either: the frontier has no room for their boots, which is no verdict on them.
+    """
     arms = {arm.label: arm for arm in plans_search.lane_candidates(stage)}
     speed = {label: geometric(own) for label in arms if (own := [row[RATE] for row in finished(points, "lanes") if row["label"] == label])}
     best: dict[str, str] = {}
@@ -226,8 +229,9 @@ def best_of_lanes(points: Sequence[Row], stage: Lanes, aa: Sequence[float] = ())
         beside = against(points, "lanes", first, aa)
         own = {label: one for (label, _), one in beside.items() if arms[label].lane == arms[first].lane}
         ties += [(one.ratio, label) for label, one in own.items() if one.verdict != "worse"]
-    kept = {*best.values(), *(label for _, label in sorted(ties, reverse=True)[:MOST_TIES])}
-    return [arm for label, arm in arms.items() if label in kept]
+    closest = [label for _, label in sorted(ties, reverse=True)]
+    kept = {*best.values(), *closest[:MOST_TIES]}
+    return [arm for label, arm in arms.items() if label in kept], closest[MOST_TIES:]
 
 
 def frontier(points: Sequence[Row]) -> list[dict]:
