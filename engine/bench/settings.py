@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
@@ -94,18 +95,23 @@ def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, fl
 
 
 def check_memory(path: Path, name: str, stage: Stage, engine: EngineConfig) -> None:
-    """Refuse a share of a memory budget that the target's weights alone overfill; raises `ConfigError` with the least share that would do."""
+    """Refuse a share of a memory budget that the target's weights alone overfill; raises `ConfigError` with the least share or budget that would do."""
     file = engine.weights / "target.safetensors"
     if engine.model != "trained" or not file.is_file():
         return
     weights = file.stat().st_size
     asked = [("measure.engine.mem_fraction_static", engine.mem_fraction_static, engine.device_memory)]
-    if isinstance(stage, Search) and stage.memory:
-        asked.append((f"measure.stages.{name}.memory.anchor", stage.memory.anchor, stage.memory.device_bytes))
+    if isinstance(stage, Search):
+        if stage.memory:
+            asked.append((f"measure.stages.{name}.memory.anchor", stage.memory.anchor, stage.memory.device_bytes))
+        parts = {"cache": stage.cache, "factorial": stage.factorial}
+        asked += [(f"measure.stages.{name}.{key}.device_bytes", engine.mem_fraction_static, part.device_bytes) for key, part in parts.items() if part]
     if isinstance(stage, Capacity):
         asked.append((f"measure.stages.{name}.mem_fraction_static", stage.mem_fraction_static, stage.device_bytes))
     for where, fraction, budget in asked:
         if budget and fraction * budget <= weights:
             least = weights / budget
             fix = f"above {least:.3f} it could" if least < 1 else "no share of it could"
+            if where.endswith("device_bytes"):
+                fix = f"from {math.floor(weights / fraction) + 1} bytes on it could"
             raise ConfigError(f"{path}: {where}: {fraction} of {budget} bytes cannot hold the weights of {weights} bytes; {fix}")

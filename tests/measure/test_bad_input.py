@@ -255,6 +255,17 @@ def test_a_knob_that_is_none(campaign, capsys: pytest.CaptureFixture[str], key: 
     assert says in refused(capsys, "--campaign", with_stage(campaign, "search", knobs={key: values}), "--dry-run", program=search)
 
 
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([["prefill_chunk", 64]], "capacity.values: the engine has no setting 'prefill_chunk'; it has weights, lane"),
+        ([["chunked_prefill_size", 0]], "capacity.values: --chunked-prefill-size 0: must be at least 1"),
+    ],
+)
+def test_a_setting_of_the_sweep_capacity_that_is_none(campaign, capsys: pytest.CaptureFixture[str], values: list, says: str) -> None:
+    assert says in refused(capsys, "--campaign", str(campaign(stages={**SIZES, "capacity": {"values": values}})), "--dry-run")
+
+
 def test_a_silent_setting_of_the_gate_that_is_none(campaign, capsys: pytest.CaptureFixture[str]) -> None:
     assert gate.main(["--campaign", str(campaign(stages={"gate": {"silent": [["loud", 1]]}})), "--dry-run"]) == 2
     said = capsys.readouterr().err
@@ -266,6 +277,14 @@ def test_a_fraction_that_cannot_hold_the_weights(campaign, tmp_path: Path, capsy
     memory = {"device_bytes": 64 << 20, "anchor": 0.1, "step": 0.01}
     err = refused(capsys, "--campaign", with_stage(campaign, "search", memory=memory), "--out", str(out), program=search)
     assert "measure.stages.search.memory.anchor: 0.1 of 67108864 bytes cannot hold the weights" in err and "it could" in err
+    for part in ("cache", "factorial"):
+        err = refused(capsys, "--campaign", with_stage(campaign, "search", **{part: {"device_bytes": 4 << 20}}), "--out", str(out), program=search)
+        assert f"measure.stages.search.{part}.device_bytes: 0.88 of 4194304 bytes cannot hold the weights" in err and "bytes on it could" in err
+        enough = int(err.rpartition("from ")[2].split()[0])
+        assert search.main(["--campaign", with_stage(campaign, "search", **{part: {"device_bytes": enough}}), "--dry-run"]) == 0
+        assert str(enough - 1) in refused(capsys, "--campaign", with_stage(campaign, "search", **{part: {"device_bytes": enough - 1}}), "--dry-run", program=search)
+    err = refused(capsys, "--campaign", str(campaign(stages={**SIZES, "capacity": {"mem_fraction_static": 0.01}})), "--out", str(out))
+    assert "measure.stages.capacity.mem_fraction_static: 0.01 of 402653184 bytes cannot hold the weights" in err and "it could" in err
     err = refused(capsys, "--campaign", str(campaign(engine={"device_memory": 4 << 20})), "--out", str(out))
     assert "measure.engine.mem_fraction_static: 0.88 of 4194304 bytes cannot hold the weights" in err and "no share of it could" in err
     assert not out.exists()
