@@ -28,6 +28,8 @@ from engine.bench.verdicts import TIME
 from engine.config import ConfigError
 
 PROGRAM = "engine.sweep"
+UNTIMED = ("capacity",)
+"""Sweeps that compare no times, so that no difference of times is declared."""
 
 
 def measure(args: argparse.Namespace, argv: Sequence[str]) -> int:
@@ -84,6 +86,8 @@ def gathered(campaign: Campaign, args: argparse.Namespace, argv: Sequence[str], 
 def declare(run: Run, out: Path) -> dict:
     """Before measuring: what this machine's A/A spread lets the planned repeats resolve, and when a cell is repeated."""
     session, repeats = run.session, run.campaign.stage(run.stage).repeats
+    if run.stage in UNTIMED:
+        return {"probe_tolerance": session.tolerance}
     found = measured_floor((out, run.campaign.path.parent), session.machine.host)
     if found is None:
         session.progress.say(f"{run.stage}: no base-against-base pairs of this machine yet, so what can be resolved is known only afterwards")
@@ -100,6 +104,8 @@ def declare(run: Run, out: Path) -> dict:
 
 def resolved(run: Run, section: dict) -> None:
     """After measuring: what the sweep's own repeats could resolve."""
+    if run.stage in UNTIMED:
+        return
     found = achieved(run.session.rows.points)
     section["achieved"] = found[0] if found else None
     if found:

@@ -14,7 +14,7 @@ from engine.backends import server_config
 from engine.backends.server_config import ServerConfig
 from engine.bench.plan_check import check_plan
 from engine.bench.settings import check_engine, check_memory, check_settings
-from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Concurrency, Gate, Search, Stage
+from engine.bench.stages import FULL, PARTS, SMOKE, STAGES, Batch, Capacity, Concurrency, Gate, Search, Stage
 from engine.config import WEIGHTS, ConfigError, EngineConfig, parse_size
 from engine.csvio import SCHEMAS
 
@@ -226,6 +226,8 @@ def cross_check(path: Path, name: str, stage: Stage) -> None:
     where = f"{path}: measure.stages.{name}"
     if isinstance(stage, Concurrency | Batch) and max(stage.levels) > stage.num_prompts:
         raise ConfigError(f"{where}.levels: {max(stage.levels)} in flight need as many prompts; num_prompts is {stage.num_prompts}")
+    if isinstance(stage, Capacity) and (lost := sorted({*stage.graphed} - {*Capacity.graphed} - {one for one, _ in stage.values})):
+        raise ConfigError(f"{where}.graphed: {lost[0]!r} is not among the settings of values")
     if isinstance(stage, Gate) and stage.max_concurrency > stage.problems:
         raise ConfigError(f"{where}.max_concurrency: {stage.max_concurrency} in flight need as many problems; problems is {stage.problems}")
     if isinstance(stage, Search):

@@ -27,7 +27,7 @@ OF_HEAD = {
     "epoch": SECONDS,
     "seconds": SECONDS,
     "seeds": {"type": "object"},
-    "detectable": {"type": "object", "required": ["metric", "repeats", "planned", "probe_tolerance"], "properties": {"probe_tolerance": {"type": "number"}}},
+    "detectable": {"type": "object", "required": ["probe_tolerance"], "properties": {"probe_tolerance": {"type": "number"}}},
     # narrower than a manifest's: what is gathered from it
     "machine": {"type": "object", "required": ["isa", "steal_share", "other_share"]},
 }

@@ -12,11 +12,12 @@ GRAPH = "graph"
 
 def arms(stage: Capacity) -> tuple[Arm, ...]:
     """The base, every setting, and the base once more in mode `graph` where a setting needs that mode."""
-    budget = known(device_memory=stage.device_bytes, mem_fraction_static=stage.mem_fraction_static, max_total_num_tokens=None)
+    # a prompt fills a chunk whatever the campaign's is; a setting that names the chunk has its own
+    budget = known(device_memory=stage.device_bytes, mem_fraction_static=stage.mem_fraction_static, max_total_num_tokens=None, chunked_prefill_size=stage.isl)
     base = drafting(stage.lane, stage.block_size).with_knobs("base", **budget)
     changed = [(name in stage.graphed, base.with_knobs(f"{name}={value}", **{name: value})) for name, value in stage.values]
     plain, graphed = ([base, *(arm for needs, arm in changed if needs is mode)] for mode in (False, True))
-    return (*plain, *(in_mode(arm, GRAPH) for arm in graphed if len(graphed) > 1))
+    return (*plain, *(in_mode(arm, GRAPH) for arm in graphed)) if len(graphed) > 1 else tuple(plain)
 
 
 def capacity(stage: Capacity) -> list[Block]:

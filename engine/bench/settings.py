@@ -20,6 +20,9 @@ LOAD = ("load_isl", "load_osl", "load_num_prompts", "load_concurrency")
 FIXED = ("lane", "block_size", "model", "weights", "seed")
 """What an arm, a campaign or a row is; a knob that changed it would compare two things under one name."""
 
+OF_CAPACITY = ("device_memory", "mem_fraction_static", "max_total_num_tokens", "mode", "threads")
+"""What the sweep `capacity` sets by keys of its own, or by standing in one mode or the other."""
+
 
 def misfit(name: str, value: object) -> str | None:
     """Why a value is none that this setting can have, by its kind; None where it fits."""
@@ -37,8 +40,9 @@ def tried(stage: Stage) -> Iterator[tuple[str, tuple[str, ...], dict]]:
         for name, value in stage.silent:
             yield "silent", (name,), {name: value}
     if isinstance(stage, Capacity):
+        yield "isl", (), {"chunked_prefill_size": stage.isl}
         for name, value in stage.values:
-            yield "values", (name,), {name: value}
+            yield "values", (name,), {"chunked_prefill_size": stage.isl, name: value}
     if isinstance(stage, Search) and stage.knobs:
         knobs: Knobs = stage.knobs
         for name, value in knobs.values:
@@ -80,6 +84,8 @@ def check_settings(path: Path, name: str, stage: Stage, engine: EngineConfig, fl
         unknown = [setting for setting in names if setting not in known]
         if unknown:
             raise ConfigError(f"{where}: the engine has no setting {unknown[0]!r}; it has {', '.join(known)}")
+        if isinstance(stage, Capacity) and (own := [one for one in names if one in OF_CAPACITY]):
+            raise ConfigError(f"{where}: {own[0]} is the sweep's own: the budget is that of device_bytes and mem_fraction_static, modes are those of graphed")
         # the threads of a server are a flag like any other
         fixed = [one for one in names if one in (*FIXED, *(() if flags else ("threads",)))] if key != "silent" else []
         if fixed:

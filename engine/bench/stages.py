@@ -151,14 +151,14 @@ class Capacity:
 
     values: tuple[tuple[str, int | float | bool | str], ...] = KNOB_VALUES
     graphed: tuple[str, ...] = ("cuda_graph_max_bs",)
-    """Settings that only mode `graph` has a use for: they stand beside the base in that mode."""
+    """Settings that only mode `graph` has a use for: they stand beside the base in that mode. The default holds where `values` has it."""
     lane: str = "dspark"
     block_size: int = 3
     device_bytes: int = 384 << 20
     mem_fraction_static: float = 0.6
     """Low enough that every setting's wave fits: what is asked is how much is left, not where it ends."""
     isl: int = 2048
-    """Tokens of a prompt: a whole prefill chunk of the base's."""
+    """Tokens of a prompt: a whole prefill chunk, which the base's is set to."""
     osl: int = 4
     max_concurrency: int = 2
     repeats: int = 2

@@ -260,10 +260,22 @@ def test_a_knob_that_is_none(campaign, capsys: pytest.CaptureFixture[str], key: 
     [
         ([["prefill_chunk", 64]], "capacity.values: the engine has no setting 'prefill_chunk'; it has weights, lane"),
         ([["chunked_prefill_size", 0]], "capacity.values: --chunked-prefill-size 0: must be at least 1"),
+        *(
+            ([["radix_cache", True], [name, value]], f"capacity.values: {name} is the sweep's own")
+            for name, value in (("device_memory", 1), ("mem_fraction_static", 0.5), ("max_total_num_tokens", 512), ("mode", "graph"), ("threads", 2))
+        ),
     ],
 )
 def test_a_setting_of_the_sweep_capacity_that_is_none(campaign, capsys: pytest.CaptureFixture[str], values: list, says: str) -> None:
     assert says in refused(capsys, "--campaign", str(campaign(stages={**SIZES, "capacity": {"values": values}})), "--dry-run")
+
+
+def test_a_mode_of_the_sweep_capacity_for_a_setting_that_it_has_not(campaign, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was asked for by name and what prompts must fill; a default has not to be taken back."""
+    values = [["radix_cache", True]]
+    for keys, says in (({"graphed": ["radix"]}, "capacity.graphed: 'radix' is not among"), ({"isl": 3}, "capacity.isl: --chunked-prefill-size 3: must be a multiple")):
+        assert says in refused(capsys, "--campaign", str(campaign(stages={**SIZES, "capacity": {"values": values, **keys}})), "--dry-run")
+    assert sweep.main(["--sweep", "isl", "--campaign", str(campaign(stages={**SIZES, "capacity": {"values": values}})), "--dry-run"]) == 0
 
 
 def test_a_silent_setting_of_the_gate_that_is_none(campaign, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine import csvio, search, sweep
-from engine.bench import plans_search, search_parts
+from engine.bench import plans_capacity, plans_search, search_parts
 from engine.bench.binding import could_bind
 from engine.bench.campaign import load
 from engine.bench.cells import dspark
@@ -18,7 +18,7 @@ from engine.bench.compare import Comparison
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
 from engine.bench.session import Session
-from engine.bench.stages import FULL, Cache, Curve, Factorial, Heads, Knobs, Lanes, Search
+from engine.bench.stages import FULL, Cache, Capacity, Curve, Factorial, Heads, Knobs, Lanes, Search
 from tests.measure.conftest import ROOT, SIZES
 
 STAGE: Search = FULL["search"]
@@ -323,6 +323,7 @@ SWEEPS = {
     "content": {"contents": ["arith", "code"], "isl": 16, "osl": 8, "num_prompts": 1, "histories": 4, "repeats": 1},
     "acceptance": {"temperatures": [0.0, 1.0], "contents": ["code"], "rounds": [8, 16], "isl": 16, "osl": 8, "max_concurrency": 2, "repeats": 1},
     "batch": {"block_sizes": [1, 3], "levels": [1, 2], "isl": 16, "osl": 6, "num_prompts": 4},
+    "capacity": {"isl": 64, "osl": 4, "max_concurrency": 2, "repeats": 1},
 }
 
 
@@ -341,6 +342,32 @@ def test_the_other_sweeps(campaign, tmp_path: Path, name: str) -> None:
     if name == "acceptance":
         assert {one["temperature"] for one in rows} == {0.0, 1.0}
         assert all(one["rounds"] >= 8 for one in rows) and sum(one["rounds"] >= 16 for one in rows) >= 2
+    about = json.loads((tmp_path / f"sweep_{name}.manifest.json").read_text("utf8"))["detectable"]
+    assert set(about) == {"probe_tolerance"} if name == "capacity" else set(about) > {"planned", "achieved"}, "a sweep that compares no times declares no difference of times"
+
+
+MATCHED = [arm.label for _, arm, regime in plans_search.knob_arms(Knobs(), STAGE) if regime == "matched"]
+EAGER = [label for label in MATCHED if not label.startswith("cuda_graph_max_bs")]
+
+
+@pytest.mark.parametrize(
+    ("stage", "labels"),
+    [
+        (Capacity(), ["base", *EAGER, "base/graph", "cuda_graph_max_bs=2/graph"]),
+        (Capacity(values=(("radix_cache", True),)), ["base", "radix_cache=True"]),
+        (Capacity(graphed=()), ["base", *MATCHED]),
+        (Capacity(graphed=("radix_cache",)), ["base", *(one for one in MATCHED if one != "radix_cache=True"), "base/graph", "radix_cache=True/graph"]),
+    ],
+)
+def test_a_setting_of_the_sweep_capacity_stands_beside_the_base_of_its_mode(stage: Capacity, labels: list[str]) -> None:
+    """Under the names that the search has them by, and one setting away from it; the chunk is that of the prompts."""
+    arms = plans_capacity.arms(stage)
+    assert [arm.label for arm in arms] == labels
+    bases = {arm.mode: dict(arm.knobs) for arm in arms if arm.label.startswith("base")}
+    assert all(base["chunked_prefill_size"] == stage.isl for base in bases.values())
+    for arm in arms:
+        changed = {f"{name}={value}" for name, value in arm.knobs if bases[arm.mode].get(name) != value}
+        assert changed == ({arm.label.partition("/")[0]} if not arm.label.startswith("base") else set())
 
 
 @pytest.mark.parametrize(
