@@ -88,7 +88,7 @@ def declare(run: Run, out: Path) -> dict:
     session, repeats = run.session, run.campaign.stage(run.stage).repeats
     if run.stage in UNTIMED:
         return {"probe_tolerance": session.tolerance}
-    found = measured_floor((out, run.campaign.path.parent), session.machine.host)
+    found = measured_floor((out, run.campaign.path.parent), session.machine.host, run.campaign.threads)
     if found is None:
         session.progress.say(f"{run.stage}: no base-against-base pairs of this machine yet, so what can be resolved is known only afterwards")
         return {"metric": TIME, "repeats": repeats, "planned": None, "probe_tolerance": session.tolerance}

@@ -59,14 +59,14 @@ def probe_move(row: Row) -> float | None:
     return math.expm1(max(shifts)) if shifts else None
 
 
-def measured_floor(folders: Sequence[Path], host: str) -> tuple[Floor, Path] | None:
-    """The floor of the first folder whose search was measured on this host; None where there is none that can be read."""
+def measured_floor(folders: Sequence[Path], host: str, threads: int) -> tuple[Floor, Path] | None:
+    """The floor of the first folder whose search was measured on this host with as many threads; None where there is none that can be read."""
     for path in (folder / "search.csv" for folder in folders):
         try:
             points = csvio.read("points", path)
         except (OSError, csvio.TableError):
             continue
-        found = Floor.of([row for row in points if row["host"] == host])
+        found = Floor.of([row for row in points if (row["host"], row["threads"]) == (host, threads)])
         if found:
             return found, path
     return None

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from engine import search, sweep
+from engine import csvio, search, sweep
 from engine.bench.floor import LEAST, MOST, Floor, achieved, measured_floor, probe_move
+from tests.measure.conftest import SIZES
 
 
 def point(boot: int, label: str, tpot: float, stage: str = "isl", **more) -> dict:
@@ -31,9 +32,18 @@ def test_a_probe_s_move_is_relative_and_absent_without_probes() -> None:
 
 def test_no_pairs_no_floor(tmp_path: Path) -> None:
     assert Floor.of([point(0, "base-a", 4.0, "aa")]) is None
-    assert measured_floor([tmp_path], "here") is None
+    assert measured_floor([tmp_path], "here", 1) is None
     (tmp_path / "search.csv").write_text("not,points\n1,2\n")
-    assert measured_floor([tmp_path], "here") is None
+    assert measured_floor([tmp_path], "here", 1) is None
+
+
+@pytest.mark.usefixtures("fake_engine")
+def test_the_floor_is_that_of_this_machine_with_as_many_threads(campaign, tmp_path: Path) -> None:
+    """Two threads differ from each other otherwise than one: never mixed in a comparison."""
+    assert search.main(["--campaign", str(campaign()), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    (host,) = {row["host"] for row in csvio.read("points", tmp_path / "out" / "search.csv")}
+    found = [measured_floor([tmp_path / "out"], *asked) for asked in ((host, 1), (host, 2), ("another", 1))]
+    assert [one is not None for one in found] == [True, False, False] and len(found[0][0].log_ratios) == SIZES["search"]["aa_pairs"]
 
 
 def test_what_was_achieved_follows_the_spread_of_paired_repeats() -> None:
