@@ -27,8 +27,12 @@ def aa_logs(points: Sequence[Row], stage: str) -> list[float]:
 
     Only the confirmation means over the passes of its boots as the A/A pairs do; a mean of two scatters less than one cell.
     """
-    pairs = pair_values(points, "aa", ("base-a", "base-b"), compared(stage), None if stage == "confirm" else 1)
-    return [math.log(b / a) for _, _, a, b in pairs.values()]
+    return logs_of(points, compared(stage), None if stage == "confirm" else 1)
+
+
+def logs_of(points: Sequence[Row], metric: str, passes: int | None = 1) -> list[float]:
+    """One log ratio a pair of A/A boots in a column of the points, over the first `passes` of each boot, all of them where None."""
+    return [math.log(b / a) for _, _, a, b in pair_values(points, "aa", ("base-a", "base-b"), metric, passes).values()]
 
 
 def planned(points: Sequence[Row], boots: Mapping[str, int]) -> dict[str, float]:

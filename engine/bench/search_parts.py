@@ -12,7 +12,7 @@ from engine.bench.ceiling import Outcome
 from engine.bench.ceiling import search as search_ceiling
 from engine.bench.cells import Arm
 from engine.bench.compare import Comparison, Spread, compare
-from engine.bench.detectable import RATE
+from engine.bench.detectable import RATE, logs_of
 from engine.bench.session import Session
 from engine.bench.stages import Cache, Factorial, Heads, Knobs, Lanes, Memory, Search
 from engine.bench.verdicts import TIME, against_base, finished, geometric, pair_values
@@ -237,7 +237,8 @@ def best_of_lanes(points: Sequence[Row], stage: Lanes, aa: Sequence[float] = ())
 def frontier(points: Sequence[Row]) -> list[dict]:
     """Throughput against TPOT and TTFT of the lanes' best at every level; `dominated_by`: the arms that are better in all three.
 
-    By their intervals: a mean below another's is no domination where the two are not told apart.
+    By their intervals, in each quantity no narrower than base against base: a mean below another's is no domination where the two are
+    not told apart.
     """
     grouped: dict[tuple[str, int], list[Row]] = {}
     for row in finished(points, "frontier"):
@@ -248,7 +249,7 @@ def frontier(points: Sequence[Row]) -> list[dict]:
         for (label, level), rows in grouped.items()
     ]
     for one in found:
-        beside = [against(points, "frontier", one["label"], (), column) for column in columns]
+        beside = [against(points, "frontier", one["label"], logs_of(points, column), column) for column in columns]
         rivals = [label for label, level in beside[0] if level == one["max_concurrency"]]
         key = one["max_concurrency"]
         one["dominated_by"] = [name for name in rivals if all(of.get((name, key)) and of[name, key].verdict == "better" for of in beside)]

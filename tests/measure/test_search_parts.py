@@ -160,6 +160,19 @@ def test_a_lane_is_dominated_where_another_is_better_beyond_the_noise(noise: flo
     assert all(one["dominated"] == bool(one["dominated_by"]) for one in found)
 
 
+@pytest.mark.parametrize("wide", ["output_throughput", "mean_tpot_ms", "mean_ttft_ms", None])
+def test_nothing_is_dominated_below_what_base_against_base_differs_by(wide: str | None) -> None:
+    """In any of the three quantities: boots of one configuration lie further apart than the arms do."""
+    apart = {column: 0.5 if column == wide else 0.001 for column in ("output_throughput", "mean_tpot_ms", "mean_ttft_ms")}
+    aa = [
+        row(stage="aa", label=label, boot=100 + boot, **{column: 10.0 * math.exp(turn * (-1) ** boot * log) for column, log in apart.items()})
+        for boot in range(4)
+        for turn, label in enumerate(("base-a", "base-b"))
+    ]
+    found = {one["label"]: one["dominated"] for one in search_parts.frontier([*aa, *scattered("frontier", FRONTIER, 0.001)])}
+    assert found == {"a": False, "b": wide is None, "c": False}
+
+
 def test_one_repeat_dominates_nothing() -> None:
     assert not any(one["dominated"] for one in search_parts.frontier(scattered("frontier", FRONTIER, 0.0, boots=1)))
 
