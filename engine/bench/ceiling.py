@@ -63,12 +63,13 @@ def search(
         """The next grid step below, inside what may be tried."""
         return round(min(highest, max(step, math.floor(value / step + 1e-9) * step)), 6)
 
-    first = attempt("anchor", grid(anchor))
+    booted = grid(anchor)
+    first = attempt("anchor", booted)
     floor = peak = None
     if first.available_bytes is not None:
-        floor = grid(anchor + first.available_bytes / device_bytes)
+        floor = grid(booted + first.available_bytes / device_bytes)
         if first.peak_bytes is not None:
-            peak = grid(anchor + (first.available_bytes - first.peak_bytes) / device_bytes)
+            peak = grid(booted + (first.available_bytes - first.peak_bytes) / device_bytes)
     for label, fraction in (("floor", floor), ("peak", peak)):
         if fraction is not None and len(attempts) < boots:
             attempt(label, fraction)

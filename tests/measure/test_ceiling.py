@@ -33,6 +33,13 @@ def test_the_floor_overshoots_and_the_peak_does_not() -> None:
     assert found.fraction == 0.93 and found.bounded
 
 
+def test_an_anchor_off_the_grid_predicts_from_what_was_booted() -> None:
+    probe, calls = device(0.065)
+    found = search(probe, DEVICE, anchor=0.859)
+    assert calls[0] == ("anchor", 0.85) and found.peak_prediction == 0.93
+    assert {one.label: one.outcome.status for one in found.attempts}["peak"] == "ok"
+
+
 @given(st.floats(0.0, 0.6), st.integers(3, 12))
 def test_it_never_claims_more_than_passed_and_never_boots_more_than_allowed(peak: float, boots: int) -> None:
     probe, calls = device(peak)
