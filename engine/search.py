@@ -27,7 +27,7 @@ from engine.bench.compare import Comparison, Spread, compare, detectable_ratio
 from engine.bench.estimate import total_s
 from engine.bench.floor import Floor
 from engine.bench.ledger import ledger
-from engine.bench.multiplicity import false_alarms, holm
+from engine.bench.multiplicity import false_alarms, holm, too_few
 from engine.bench.planner import Allotment, Part, allot, duration_s
 from engine.bench.progress import Progress
 from engine.bench.repeats import grown, repeats_of
@@ -260,6 +260,8 @@ class Searching:
                 f"false alarms: {alarm.alarms} of {alarm.comparisons} relabelled A/A comparisons, {100 * alarm.rate:.1f} %"
                 f" ({100 * alarm.lo:.0f} to {100 * alarm.hi:.0f} %, {alarm.interval}; {alarm.pairs} pairs of boots)"
             )
+        if why := too_few(alarm, len(self.aa)):
+            say(why)
         return rows
 
     def before_window(self) -> None:

@@ -41,6 +41,8 @@ EXHAUSTIVE_PAIRS = 7
 DRAWS = 4000
 RESAMPLES, DRAWS_EACH = 400, 250
 BOOTSTRAP, INDEPENDENT = "bootstrap over pairs", "independent comparisons"
+ASKED = 40
+"""Comparisons below which the rate of false alarms is said to rest on few; four pairs of boots give as many."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,14 @@ class FalseAlarm:
 
     def as_dict(self) -> dict:
         return asdict(self)
+
+
+def too_few(found: FalseAlarm | None, pairs: int) -> str | None:
+    """What is to be said where fewer comparisons than asked could be made of the recorded pairs, or none; None where there are enough."""
+    made = found.comparisons if found else 0
+    if made >= ASKED:
+        return None
+    return f"false alarms: {made} relabelled comparisons from {pairs} pairs of boots, {ASKED} are asked: how often there are any is not known"
 
 
 def is_alarm(chosen: Sequence[float], spread: Spread) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.bench.compare import Spread, compare
-from engine.bench.multiplicity import BOOTSTRAP, false_alarms, holm, is_alarm, wilson
+from engine.bench.multiplicity import ASKED, BOOTSTRAP, false_alarms, holm, is_alarm, too_few, wilson
 from engine.bench.stages import FULL
 
 
@@ -71,6 +71,13 @@ def test_swapping_every_label_changes_nothing(values: list[float], sizes: set[in
 
 def test_one_pair_says_nothing() -> None:
     assert false_alarms([0.01], (2,)) is None
+
+
+@pytest.mark.parametrize(("pairs", "sizes", "made"), [(2, (2, 3), 2), (2, (4, 6), 0), (4, (2, 3), None)])
+def test_fewer_comparisons_than_asked_are_said(pairs: int, sizes: tuple[int, int], made: int | None) -> None:
+    """A/A that a budget cut to two pairs: one relabelling and its mirror image, or no set of that size at all."""
+    said = too_few(false_alarms([0.01, -0.02, 0.015, 0.005][:pairs], sizes), pairs)
+    assert said is None if made is None else f" {made} relabelled comparisons from {pairs} pairs of boots, {ASKED} are asked" in said
 
 
 def test_a_machine_with_two_speeds_raises_no_alarm_that_the_spread_does_not_show() -> None:

@@ -403,7 +403,8 @@ def test_a_search_that_runs_out_of_time_ends_early_with_verdicts_and_is_gone_on_
     sizes = {**SIZES["search"], "aa_pairs": 3, "window_repeats": 3, "confirm_pairs": 2, "passes": 1}
     path, out = campaign(stages={"search": sizes}), tmp_path / "out"
     words = ["--campaign", str(path), "--out", str(out), "--quiet"]
-    assert search.main([*words, "--budget", "0.01s"]) == 0
+    assert search.main([*words, "--budget", "0.01s", "--log", str(tmp_path / "log")]) == 0
+    assert "relabelled comparisons from 2 pairs of boots, 40 are asked" in (tmp_path / "log").read_text("utf8")
     about = json.loads((out / "search.manifest.json").read_text("utf8"))["search"]
     assert about["cut_short"] == {"aa": {"measured": 2, "planned": 3}, "window": {"measured": 1, "planned": 3}, "confirm": {"measured": 1, "planned": 2}}
     for one in (*about["candidates"], about["confirm"]):
