@@ -25,7 +25,7 @@ def device(peak: float, known: bool = True):
 
 
 def test_the_floor_overshoots_and_the_peak_does_not() -> None:
-    probe, calls = device(0.07)
+    probe, _ = device(0.07)
     found = search(probe, DEVICE)
     assert found.floor_prediction == 0.99 and found.peak_prediction == 0.93
     status = {attempt.label: attempt.outcome.status for attempt in found.attempts}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -20,7 +21,7 @@ def test_holm_never_lowers_a_p_and_keeps_their_order(values: list[float]) -> Non
     adjusted = holm(values)
     assert all(value <= one <= 1 for value, one in zip(values, adjusted, strict=True))
     ranked = sorted(range(len(values)), key=lambda i: values[i])
-    assert all(adjusted[a] <= adjusted[b] for a, b in zip(ranked, ranked[1:], strict=False))
+    assert all(adjusted[a] <= adjusted[b] for a, b in itertools.pairwise(ranked))
 
 
 @given(st.integers(1, 500), st.data())
