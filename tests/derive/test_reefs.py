@@ -31,10 +31,11 @@ POINT = {
     "total_input_tokens": 6400.0, "total_output_tokens": 2000.0, "duration_s": 10.0, "output_throughput": 200.0, "request_throughput": 10.0,
     "mean_e2e_ms": 100.0, "mean_ttft_ms": 20.0, "mean_tpot_ms": 4.0, "mean_itl_ms": 4.2, "block_size": 3.0, "rounds": 1000.0, "drafted": 3000.0,
     "accepted": 1000.0, "accept_length": 2.0, "decode_throughput": 250.0, "decode_tokens": 1900.0, "steps": 950.0, "step_ms": 7.9, "between_ms": 0.1,
+    "emitted_per_round": 2.0,
     "distinct_4gram_share": 0.9, "accept_scope": None,
 }  # fmt: skip
 PROBES = {"client_lag_ms": None, "probe_copy_before_ms": None, "probe_copy_after_ms": None}
-REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "queued_s": 0.0, "accepted_histogram": None}
+REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "tpot_ms": 4.0, "queued_s": 0.0, "accepted_histogram": None}
 
 
 class Rows(Evidence):
@@ -114,8 +115,8 @@ CASES = {
     "R41-recomputed": Rows([{"output_throughput": 250.0}]),
     "R43-unlimited": Rows([{"max_concurrency": None}]),
     "R44-little": Rows([{"concurrency": 0.8}]),
-    "R45-step-identity": Rows([{"step_ms": 5.0}]),
-    "R46-two-rulers": Rows([{"lane": "plain", "step_ms": 4.5, "between_ms": 0.0}]),
+    "R45-step-identity": Rows([{"step_ms": 5.0, "decode_throughput": 2000 / 5.1}, {"line": 3, "step_ms": 12.0, "between_ms": None, "decode_throughput": 2000 / 12.0}]),
+    "R46-two-rulers": Rows([{"lane": "plain", "step_ms": 4.5, "between_ms": 0.0, "decode_throughput": 1000 / 4.5}]),
     "R48-cut-stream": Rows(requests=[{"finish_reason": None, "osl": 1.0}]),
     "R49-sampling-not-speed": Rows([{}, {"decode_throughput": 300.0, "accept_length": 2.4, "accepted": 1400.0}]),
     "R50-stolen-time": Rows([{"steal_share": 0.1}]),
@@ -233,6 +234,28 @@ def test_positions_of_one_probability_are_no_finding_and_few_rounds_are_not_look
     powers = {"accepted_histogram": "500;250;125;125"}  # each draft accepted with probability one half
     assert list(reef.findings(Rows([{}], [powers]))) == []
     assert list(reef.findings(Rows([{}], [{"accepted_histogram": "1;8;0;0"}]))) == []
+
+
+def test_the_sign_of_the_step_identity_is_told_and_requests_of_unlike_acceptance_do_not_break_it():
+    (reef,) = [one for one in reefs.REEFS if one.name == "R45-step-identity"]
+    above, below = [one.evidence for one in reef.findings(CASES[reef.name])]
+    assert above.startswith("1 cells above the step, up to 1.57 times it") and below.startswith("1 cells below the step, down to 0.67 of it")
+    unlike = [{"osl": 31.0, "tpot_ms": 2.0}, {"osl": 11.0, "tpot_ms": 10.0}]  # a mean of 6 ms a token over requests, 4 over tokens
+    assert list(reef.findings(Rows([{"mean_tpot_ms": 6.0}], unlike))) == []
+    assert list(reef.findings(Rows([{"mean_tpot_ms": 6.0}]))), "no requests were kept"
+    assert list(reef.findings(Rows([{"max_concurrency": 4.0, "step_ms": 5.0}]))) == [], "prefill of other requests lies between"
+
+
+@pytest.mark.parametrize(("step", "found"), [(4.1, 0), (4.2, 1), (3.8, 1), (None, 0)])
+def test_two_rulers_are_that_of_the_steps_and_that_of_the_requests(step, found):
+    """The throughput of decoding is computed from the steps themselves, and agrees with them whatever they say; a server has no gaps."""
+    (reef,) = [one for one in reefs.REEFS if one.name == "R46-two-rulers"]
+    row = {"lane": "plain", "step_ms": step, "between_ms": None, "decode_throughput": 1000 / step if step else None}
+    assert len(list(reef.findings(Rows([row])))) == found
+    # requests of unlike lengths: 6 ms a token over requests, 4.1 over tokens
+    unlike = Rows([row | {"mean_tpot_ms": 6.0}], [{"osl": 20.0, "tpot_ms": 4.0}, {"osl": 2.0, "tpot_ms": 6.0}])
+    pairs = [pair for one in reef.findings(unlike) for pair in one.pairs]
+    assert len(pairs) == (step == 3.8) and {cell.file for pair in pairs for cell in pair.cells} <= {"sweep_x.csv", "requests_x.csv"}
 
 
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from workflow.derive.reefs.evidence import Evidence, by_file, has, place
+from workflow.derive.fact import Cell
+from workflow.derive.reefs.evidence import Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
-from workflow.derive.reefs.pair import pairs
+from workflow.derive.reefs.pair import Pair, cells, pairs
 
 
 @reef("R35-thin-tail", WARNING)
@@ -82,36 +83,53 @@ def little(data: Evidence):
 
 @reef("R45-step-identity", WARNING)
 def step_identity(data: Evidence):
-    """Time per token times tokens a round is not the time of a step: something runs between the steps.
+    """Time per token times tokens a round is not the time of a step: the clock of the requests and that of the steps contradict each other.
 
-    Read the gaps between steps; a hidden queue or prefill of other requests lies there.
+    Above the step, look for ramp-up or prefill between the steps; below it, for a queue that the steps were timed with.
     """
-    bad = []
-    for row in data.speculative():
-        if row["max_concurrency"] != 1 or not has(row, "decode_throughput", "decode_tokens", "steps", "step_ms", "between_ms"):
-            continue
-        step = 1000 * row["decode_tokens"] / row["steps"] / row["decode_throughput"]
-        if abs(step / (row["step_ms"] + row["between_ms"]) - 1) > 0.1:
-            bad.append(row)
-    for rows in by_file(bad):
-        yield place(rows), f"{len(rows)} cells are more than a tenth off", len(rows)
+    alone = [row for row in data.speculative() if _alone(row) and has(row, "emitted_per_round")]
+    off = [(time * row["emitted_per_round"] / _step(row), row) for row in alone if (time := _per_token(data, row)[0])]
+    for rows in by_file([row for ratio, row in off if ratio > 1.1]):
+        most = max(ratio for ratio, row in off if row["file"] == rows[0]["file"])
+        yield place(rows), f"{len(rows)} cells above the step, up to {most:.2f} times it: ramp-up or prefill between the steps", len(rows)
+    for rows in by_file([row for ratio, row in off if ratio < 0.9]):
+        least = min(ratio for ratio, row in off if row["file"] == rows[0]["file"])
+        yield place(rows), f"{len(rows)} cells below the step, down to {least:.2f} of it: a queue within the steps", len(rows)
+
+
+def _alone(row: Row) -> bool:
+    """Whether its requests ran one at a time, so that no other's prefill lay between their steps, and it says how long steps took."""
+    return row["max_concurrency"] == 1 and has(row, "step_ms") and _step(row) > 0
+
+
+def _step(row: Row) -> float:
+    """Milliseconds from one step to the next, by the clock of the steps; of a server, whose gaps are not known, those of the step."""
+    return row["step_ms"] + (row["between_ms"] or 0.0)
+
+
+def _per_token(data: Evidence, row: Row) -> tuple[float | None, tuple[Cell, ...]]:
+    """Milliseconds per token by the clock of the requests, and the cells they come from; None where a row says nothing of it.
+
+    Pooled over the requests of the cell where these are kept, as steps and rounds are: a mean over requests of unlike lengths or acceptance is
+    another number.
+    """
+    known = [one for one in data.requests_of(row) if has(one, "tpot_ms", "osl") and one["osl"] > 1]
+    if not known:
+        return row["mean_tpot_ms"], cells([row], "mean_tpot_ms")
+    time = sum(one["tpot_ms"] * (one["osl"] - 1) for one in known) / sum(one["osl"] - 1 for one in known)
+    return time, cells(known, "tpot_ms", "osl")
 
 
 @reef("R46-two-rulers", BLOCKING, pair="ms")
 def two_rulers(data: Evidence):
-    """Plain decoding, one request at a time: the time of a step and one over the throughput are two readings of one thing and differ.
+    """Plain decoding, one request at a time: the time of a step and the time per token are two readings of one thing and differ.
 
     Put numerator and denominator of a ratio on one clock.
     """
-    bad = []
-    for row in data.points:
-        alone = row["lane"] == "plain" and row["max_concurrency"] == 1 and has(row, "decode_throughput", "step_ms", "between_ms")
-        if alone and abs((row["step_ms"] + row["between_ms"]) * row["decode_throughput"] / 1000 - 1) > 0.03:
-            bad.append(row)
-    for rows in by_file(bad):
-        columns = ("step_ms", "between_ms", "decode_throughput")
-        known = pairs(rows, lambda row: row["step_ms"] + row["between_ms"], lambda row: 1000 / row["decode_throughput"], *columns)
-        yield place(rows), f"step {known[0].said:.3f} ms, 1/throughput {known[0].true:.3f} ms", len(rows), known
+    alone = [row for row in data.points if row["lane"] == "plain" and _alone(row)]
+    for rows in by_file([row for row in alone if (time := _per_token(data, row)[0]) and abs(time / _step(row) - 1) > 0.03]):
+        known = [Pair(_step(row), time, (*cells([row], "step_ms", "between_ms"), *found)) for row in rows for time, found in [_per_token(data, row)]]
+        yield place(rows), f"step {known[0].said:.3f} ms, TPOT {known[0].true:.3f} ms", len(rows), known
 
 
 @reef("R42-rounded", WARNING)
