@@ -258,6 +258,15 @@ def test_two_rulers_are_that_of_the_steps_and_that_of_the_requests(step, found):
     assert len(pairs) == (step == 3.8) and {cell.file for pair in pairs for cell in pair.cells} <= {"sweep_x.csv", "requests_x.csv"}
 
 
+@pytest.mark.parametrize(
+    ("reason", "osl", "asked", "found"),
+    [("length", 1.0, 24.0, 1), ("length", 1.0, 1.0, 0), ("length", 24.0, 24.0, 0), ("stop", 1.0, 24.0, 0), (None, 1.0, 1.0, 1), (None, None, 24.0, 1)],
+)
+def test_a_request_cut_after_one_token_is_no_answer(reason, osl, asked, found):
+    (reef,) = [one for one in reefs.REEFS if one.name == "R48-cut-stream"]
+    assert len(list(reef.findings(Rows([{"osl": asked}], [{"finish_reason": reason, "osl": osl}])))) == found
+
+
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():
     (reef,) = [one for one in reefs.REEFS if one.name == "R42-rounded"]
     assert list(reef.findings(Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"output_throughput": 201.25}]))) == []

@@ -281,13 +281,16 @@ def cold_start(data: Evidence):
 
 @reef("R48-cut-stream", BLOCKING)
 def cut_stream(data: Evidence):
-    """A request counts as served although it ended after one token for no reason that ends a request.
+    """A request counts as served although it ended after one token, for no reason that ends a request or for a limit that it had not reached.
 
     Count it as failed; the stream was cut.
     """
-    bad = [
-        row for row in data.requests
-        if row["status"] == "ok" and row["finish_reason"] not in ("stop", "length") and (row["osl"] or 0) <= 1
-    ]
+    asked = {row["run_id"]: row["osl"] for row in data.points}
+    bad = [row for row in data.requests if row["status"] == "ok" and (row["osl"] or 0) <= 1 and _cut(row["finish_reason"], asked.get(row["run_id"]))]
     for rows in by_file(bad):
-        yield place(rows), f"finish reason {rows[0]['finish_reason']!r} after {rows[0]['osl']:g} token", len(rows)
+        yield place(rows), f"finish reason {rows[0]['finish_reason']!r} after {rows[0]['osl'] or 0:g} token", len(rows)
+
+
+def _cut(reason: str | None, asked: float | None) -> bool:
+    """Whether one token is no answer: no end of text, nor the `asked` number of tokens."""
+    return reason != "stop" and (reason != "length" or (asked or 0) > 1)
