@@ -30,9 +30,9 @@ def served_columns(answer: dict, done: Sequence[dict], per_round: float | None, 
     wall_s = union_s([(record["first_token_s"], record["end_s"]) for record in done if osl_of(record) > 1])
     per_round = per_round if drafts else 1.0
     found = step_latency.decide(step_latency.chunk_gaps_ms(done), answer["log_step_ms"], step_latency.derived_ms(per_round, tpot_ms))
+    client = answer.get("client") or {}
     row: Row = {"decode_tokens": tokens, "step_ms": found.step_ms, "step_source": found.source, "note": found.warning}
-    if not answer.get("arrivals_s"):
-        row["client_lag_ms"] = (answer.get("client") or {}).get("loop_lag_ms")
+    row |= {"client_loop_lag_ms": client.get("loop_lag_ms"), "client_cpu_share": client.get("cpu_share")}
     return {**row, "decode_throughput": tokens / wall_s} if wall_s > 0 else row
 
 

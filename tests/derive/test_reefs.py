@@ -34,7 +34,7 @@ POINT = {
     "emitted_per_round": 2.0,
     "distinct_4gram_share": 0.9, "accept_scope": None,
 }  # fmt: skip
-PROBES = {"client_lag_ms": None, "probe_copy_before_ms": None, "probe_copy_after_ms": None}
+PROBES = {"client_lag_ms": None, "client_loop_lag_ms": None, "median_itl_ms": None, "probe_copy_before_ms": None, "probe_copy_after_ms": None}
 REQUEST = {"file": "requests_x.csv", "line": 2, "run_id": "x-0", "prompt_id": "p", "status": "ok", "finish_reason": "stop", "osl": 20.0, "ttft_ms": 10.0, "tpot_ms": 4.0, "queued_s": 0.0, "accepted_histogram": None}
 
 
@@ -74,7 +74,8 @@ CASES = {
     "R7-ramp": Rows([{"max_concurrency": 8.0, "concurrency": 4.0}]),
     "R8-few-prompts": Rows([{"num_prompts": 4.0, "max_concurrency": 8.0}]),
     "R8-few-waves": Rows([{"num_prompts": 16.0, "max_concurrency": 8.0}]),
-    "R9-slow-client": Rows([{"client_lag_ms": 50.0}]),
+    "R9-slow-client": Rows([{"client_loop_lag_ms": 0.5, "median_itl_ms": 4.0}]),
+    "R9-late-sends": Rows([{"client_lag_ms": 50.0, "mean_client_queue_ms": 1.0}]),
     "R11-chunked-itl": Rows([{"mean_itl_ms": 8.0}]),
     "R12-halved-itl": Rows([{"mean_itl_ms": 2.0}]),
     "R16-constant-acceptance": Rows([{"content": name} for name in ("en", "zh", "code")]),
@@ -146,7 +147,8 @@ def test_pairs_are_what_a_row_says_and_what_was_true(reef):
 
 
 @pytest.mark.parametrize(("name", "said", "true"), [
-    ("R5-queueing", 90, 20), ("R7-ramp", 8, 4), ("R8-few-prompts", 8, 4), ("R9-slow-client", 100, 150), ("R11-chunked-itl", 8, 4), ("R12-halved-itl", 2, 4),
+    ("R5-queueing", 90, 20), ("R7-ramp", 8, 4), ("R8-few-prompts", 8, 4), ("R9-slow-client", 4, 4.5), ("R9-late-sends", 100, 150),
+    ("R11-chunked-itl", 8, 4), ("R12-halved-itl", 2, 4),
     ("R17-short-sample", 2, 1.6), ("R18-counters", 2.4, 2), ("R25-output-length", 24, 20), ("R26-one-token", 24, 1), ("R27-input-length", 64, 58),
     ("R33-failures", 105, 100), ("R38-drift", 4, 5), ("R41-recomputed", 250, 200), ("R44-little", 0.8, 1), ("R46-two-rulers", 4.5, 4), ("R51-moved-machine", 2, 3),
 ])  # fmt: skip
@@ -265,6 +267,19 @@ def test_two_rulers_are_that_of_the_steps_and_that_of_the_requests(step, found):
 def test_a_request_cut_after_one_token_is_no_answer(reason, osl, asked, found):
     (reef,) = [one for one in reefs.REEFS if one.name == "R48-cut-stream"]
     assert len(list(reef.findings(Rows([{"osl": asked}], [{"finish_reason": reason, "osl": osl}])))) == found
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        ({"client_loop_lag_ms": 0.3}, 1), ({"client_loop_lag_ms": 0.1}, 0), ({"client_loop_lag_ms": 0.3, "mean_client_queue_ms": 0.0}, 1), ({"median_itl_ms": None}, 0),
+        ({"client_lag_ms": 0.3}, 1), ({"client_lag_ms": 0.3, "mean_client_queue_ms": 0.0}, 0), ({"client_lag_ms": 0.3, "client_loop_lag_ms": 0.1}, 0),
+    ],
+)  # fmt: skip
+def test_a_slow_client_is_one_whose_event_loop_lags_whatever_the_loop(row, found):
+    """Older files have the lag of a closed loop where that of sending stands in an open one."""
+    (reef,) = [one for one in reefs.REEFS if one.name == "R9-slow-client"]
+    assert len(list(reef.findings(Rows([{"median_itl_ms": 4.0, **row}])))) == found
 
 
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():

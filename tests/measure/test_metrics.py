@@ -139,6 +139,15 @@ def test_steps_that_say_what_they_waited_for_are_counted_by_reason() -> None:
     assert "blocked_by_cap" not in step_columns([*steps, {**steps[0], "blocked_by": None}])
 
 
+@pytest.mark.parametrize("arrivals", [{}, {"r0": 0.0, "r1": 0.05}])
+def test_a_client_over_http_says_how_late_and_how_busy_it_was_in_either_loop(arrivals: dict[str, float]) -> None:
+    served = {**ANSWER, "steps": [], "log_step_ms": [], "arrivals_s": arrivals, "client": {"loop_lag_ms": 1.5, "cpu_share": 0.25}}
+    row = result_columns(PROMPTS, served, 1)
+    assert (row["client_loop_lag_ms"], row["client_cpu_share"]) == (1.5, 0.25)
+    assert row.get("client_lag_ms") == (pytest.approx(50.0) if arrivals else None), "what is due says when it was sent"
+    assert not {"client_loop_lag_ms", "client_cpu_share"} & set(result_columns(PROMPTS, ANSWER, 1)), "no client of its own"
+
+
 def test_plain_has_no_acceptance() -> None:
     plain = {
         **ANSWER,

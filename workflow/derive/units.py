@@ -31,6 +31,7 @@ POINTS = {
     "between_ms": "ms/step",
     "boot_s": "s/boot",
     "client_lag_ms": "ms",
+    "client_loop_lag_ms": "ms",
     "commit_ms": "ms/step",
     "decode_throughput": "token/s",
     "decode_tokens": "token",
