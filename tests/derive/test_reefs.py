@@ -113,7 +113,7 @@ CASES = {
     "R40-open-ceiling": Rows(
         [{"stage": "memory", "lane": "plain", "mem_fraction_static": 0.9}], manifests=search_manifest(memory={"plain": {"fraction": 0.9, "bounded": False}})
     ),
-    "R41-recomputed": Rows([{"output_throughput": 250.0}]),
+    "R41-recomputed": Rows([{"output_throughput": 250.0}, {"line": 3, "request_throughput": 8.0}]),
     "R43-unlimited": Rows([{"max_concurrency": None}]),
     "R44-little": Rows([{"concurrency": 0.8}]),
     "R45-step-identity": Rows([{"step_ms": 5.0, "decode_throughput": 2000 / 5.1}, {"line": 3, "step_ms": 12.0, "between_ms": None, "decode_throughput": 2000 / 12.0}]),
@@ -280,6 +280,13 @@ def test_a_slow_client_is_one_whose_event_loop_lags_whatever_the_loop(row, found
     """Older files have the lag of a closed loop where that of sending stands in an open one."""
     (reef,) = [one for one in reefs.REEFS if one.name == "R9-slow-client"]
     assert len(list(reef.findings(Rows([{"median_itl_ms": 4.0, **row}])))) == found
+
+
+def test_both_throughputs_are_computed_anew():
+    (reef,) = [one for one in reefs.REEFS if one.name == "R41-recomputed"]
+    found = list(reef.findings(CASES[reef.name]))
+    assert [one.evidence for one in found] == ["250.00 token/s written, 200.00 recomputed", "8.00 requests/s written, 10.00 recomputed"]
+    assert [(pair.said, pair.true) for one in found for pair in one.pairs] == [(250, 200), (8, 10)]
 
 
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():

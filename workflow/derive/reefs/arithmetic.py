@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from workflow.derive.fact import Cell
 from workflow.derive.reefs.evidence import Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
@@ -19,21 +21,27 @@ def thin_tail(data: Evidence):
         yield place(rows), f"p99 of {rows[0]['completed']:g} requests", len(rows)
 
 
+COUNTED = {"output_throughput": ("total_output_tokens", "token/s"), "request_throughput": ("completed", "requests/s")}
+"""Throughput -> the column that it counts, and its unit."""
+
+
 @reef("R41-recomputed", BLOCKING, pair="plain")
 def recomputed(data: Evidence):
-    """A throughput is not its tokens over its duration.
+    """A throughput is not its tokens, or its requests, over its duration.
 
     Read the file again; some column was scraped from another place.
     """
-    bad = []
-    for row in data.points:
-        if not has(row, "duration_s", "output_throughput", "total_output_tokens") or not row["duration_s"]:
-            continue
-        if abs(row["total_output_tokens"] / row["duration_s"] / row["output_throughput"] - 1) > 0.005:
-            bad.append(row)
-    for rows in by_file(bad):
-        known = pairs(rows, "output_throughput", lambda row: row["total_output_tokens"] / row["duration_s"], "total_output_tokens", "duration_s")
-        yield place(rows), f"{known[0].said:.2f} token/s written, {known[0].true:.2f} recomputed", len(rows), known
+    for written, (counted, unit) in COUNTED.items():
+        rate = partial(_rate, counted)
+        known = [row for row in data.points if has(row, "duration_s", written, counted) and row["duration_s"]]
+        for rows in by_file([row for row in known if abs(rate(row) - row[written]) > 0.005 * row[written]]):
+            both = pairs(rows, written, rate, counted, "duration_s")
+            yield place(rows), f"{both[0].said:.2f} {unit} written, {both[0].true:.2f} recomputed", len(rows), both
+
+
+def _rate(counted: str, row: Row) -> float:
+    """What a column counts, a second."""
+    return row[counted] / row["duration_s"]
 
 
 @reef("R41-failed-checksum", BLOCKING)
