@@ -132,7 +132,8 @@ def part_blocks(name: str, stage: Search) -> list[Block]:
     part = getattr(stage, name)
     match name:
         case "memory":
-            arms = [plans_search.memory_arm(lane, part, stage, part.anchor, f"try-{n}") for lane in part.lanes for n in range(part.boots)]
+            lanes = plans_search.memory_lanes(part, stage)
+            arms = [plans_search.memory_arm(lane, part, stage, part.anchor, f"try-{n}") for lane in lanes for n in range(part.boots)]
             return [plans_search.hostile(part, arm, number) for number, arm in enumerate(arms)]
         case "cache":
             return plans_search.cache(part)

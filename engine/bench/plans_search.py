@@ -18,6 +18,11 @@ def known(**settings: object) -> dict:
     return {name: value for name, value in settings.items() if name in EngineConfig.__dataclass_fields__}
 
 
+def memory_lanes(stage: Memory, search: Search) -> list[str]:
+    """The lanes whose ceiling is looked for: what stands in the stage as dspark is the lane that drafts, of a server another one."""
+    return [lane if lane == "plain" else search.lane for lane in stage.lanes]
+
+
 def memory_arm(lane: str, stage: Memory, search: Search, fraction: float, label: str) -> Arm:
     """One candidate fraction. The pools are sized by the budget alone."""
     settings = known(

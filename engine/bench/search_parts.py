@@ -23,7 +23,7 @@ def memory(session: Session, stage: Memory, search: Search) -> dict:
     """The ceiling of each lane; the `memory` part of the manifest."""
     found = {}
     number = 0
-    for lane in stage.lanes:
+    for lane in plans_search.memory_lanes(stage, search):
 
         def probe(label: str, fraction: float, lane: str = lane) -> Outcome:
             nonlocal number

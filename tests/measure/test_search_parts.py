@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,7 +19,7 @@ from engine.bench.compare import Comparison
 from engine.bench.cost import Cost
 from engine.bench.ledger import grid, ledger
 from engine.bench.session import Session
-from engine.bench.stages import FULL, Cache, Capacity, Curve, Factorial, Heads, Knobs, Lanes, Search
+from engine.bench.stages import FULL, Cache, Capacity, Curve, Factorial, Heads, Knobs, Lanes, Memory, Search
 from tests.measure.conftest import ROOT, SIZES
 
 STAGE: Search = FULL["search"]
@@ -191,6 +192,23 @@ def test_every_cell_of_the_factorial_is_held_against_the_best() -> None:
     found = search_parts.factorial(rows, Factorial(), [0.001, -0.001])
     assert found["best"] == {"cap": 8, "block_size": 3}
     assert [one.get("against_best", {}).get("verdict") for one in found["cells"]] == ["worse", "worse", "worse", None]
+
+
+@pytest.mark.parametrize("lane", ["dspark", "lookup"])
+def test_a_ceiling_stands_under_the_lane_that_its_rows_have(lane: str) -> None:
+    """A server without dspark searches with the lane that drafts there: its rows, and what is held against them, must speak of one lane."""
+    points: list[dict] = []
+
+    def run(blocks: list) -> None:
+        for cell in blocks[0].cells:
+            points.append({"boot": blocks[0].number, "run_id": "r", "status": "ok", "failed": 0, "lane": cell.arm.lane, "label": cell.arm.label})
+
+    session = SimpleNamespace(run=run, rows=SimpleNamespace(points=points, requests=[]), progress=SimpleNamespace(say=lambda text: None))
+    found = search_parts.memory(session, Memory(boots=1), replace(STAGE, lane=lane))
+    assert list(found) == ["plain", lane] == [row["lane"] for row in points]
+    assert [row["label"] for row in points] == ["plain-anchor", f"{lane}-anchor"]
+    planned = search.part_blocks("memory", replace(STAGE, lane=lane, memory=Memory(boots=1)))
+    assert [block.arms[0].lane for block in planned] == ["plain", lane]
 
 
 @pytest.mark.parametrize(("reasons", "status"), [(["length", "error: out of memory"], "oom"), (["length", "error: too long"], "failed"), ([None], "failed")])
