@@ -289,6 +289,14 @@ def test_both_throughputs_are_computed_anew():
     assert [(pair.said, pair.true) for one in found for pair in one.pairs] == [(250, 200), (8, 10)]
 
 
+@pytest.mark.parametrize("name", ["R8-few-waves", "R17-short-sample", "R23-random-ids"])
+@pytest.mark.parametrize(("stage", "found"), [("memory", 0), ("capacity", 0), ("concurrency", 1)])
+def test_a_wave_that_asks_for_room_alone_is_no_short_measurement(name, stage, found):
+    (reef,) = [one for one in reefs.REEFS if one.name == name]
+    wave = {"stage": stage, "dataset": "random-ids", "num_prompts": 8.0, "max_concurrency": 8.0, "rounds": 40.0}
+    assert len(list(reef.findings(Rows([wave])))) == found
+
+
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():
     (reef,) = [one for one in reefs.REEFS if one.name == "R42-rounded"]
     assert list(reef.findings(Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"output_throughput": 201.25}]))) == []

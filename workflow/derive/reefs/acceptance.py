@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 
-from workflow.derive.reefs.evidence import CELL, Evidence, Row, by_file, has, place
+from workflow.derive.reefs.evidence import CELL, PROBING, Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
 from workflow.derive.reefs.pair import Pair, cells, pairs
 
@@ -55,7 +55,7 @@ def short_sample(data: Evidence):
 
     Pool the repeats, or measure more rounds; read the interval.
     """
-    bad = [row for row in data.speculative() if has(row, "rounds") and row["rounds"] < 400 and row["stage"] != "sentinel"]
+    bad = [row for row in data.speculative() if has(row, "rounds") and row["rounds"] < 400 and row["stage"] not in ("sentinel", *PROBING)]
     for rows in by_file(bad):
         yield place(rows), f"down to {min(row['rounds'] for row in rows):.0f} rounds a cell", len(rows), _pooled(rows)
 
@@ -157,7 +157,7 @@ def random_ids(data: Evidence):
 
     Report acceptance by content class of real text.
     """
-    bad = [row for row in data.speculative() if row["dataset"] in ("random-ids", "random")]
+    bad = [row for row in data.speculative() if row["dataset"] in ("random-ids", "random") and row["stage"] not in PROBING]
     for rows in by_file(bad):
         yield place(rows), f"{len(rows)} speculative cells on {rows[0]['dataset']}", len(rows)
 

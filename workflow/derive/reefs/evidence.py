@@ -12,6 +12,8 @@ from workflow.derive.schema import schema, types_of
 
 CELL = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "request_rate")
 """Columns that the repeats of one cell have in common."""
+PROBING = ("memory", "capacity")
+"""Stages of one wave each that is asked whether it fits and how much room it leaves: no throughput and no accept length is reported from them."""
 
 
 class Cells(dict):

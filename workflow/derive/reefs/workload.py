@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import fmean, median
 
-from workflow.derive.reefs.evidence import Evidence, Row, by_file, has, place
+from workflow.derive.reefs.evidence import PROBING, Evidence, Row, by_file, has, place
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
 from workflow.derive.reefs.pair import Pair, cells, pairs
 
@@ -151,7 +151,7 @@ def few_waves(data: Evidence):
     """
     bad = [
         row for row in data.points
-        if has(row, "num_prompts") and 1 < level_of(row) <= row["num_prompts"] < 5 * level_of(row)
+        if row["stage"] not in PROBING and has(row, "num_prompts") and 1 < level_of(row) <= row["num_prompts"] < 5 * level_of(row)
     ]
     for rows in by_file(bad):
         worst = min(rows, key=lambda row: row["num_prompts"] / row["max_concurrency"])
