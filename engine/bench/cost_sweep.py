@@ -123,24 +123,39 @@ def dry_run(title: str, campaign: Campaign, stage: VerifyCost, seconds: float, a
 
 
 def measure(session: Session, stage: VerifyCost) -> list[Row]:
-    """Rows of sweep_verify_cost.csv, from the journal where they are already there."""
-    key = digest([session.identity, session.campaign.identity(), stage])
-    done = session.journal.closed(key)
-    if done is not None:
-        return done[-1]["rows"]
+    """Rows of sweep_verify_cost.csv; those of a measuring process that has ended are in the journal and are taken from there."""
+    rows: list[Row] = []
+    for one in stage.processes():
+        key = digest([session.identity, session.campaign.identity(), one])
+        done = session.journal.closed(key)
+        if done is None:
+            record = _timed(session, one, key, len(rows))
+        else:
+            record = done[-1]
+            # none of its time is that of a boot or a cell, which are booked for every earlier process of the command
+            session.before_s += record["seconds"]
+        session.boots = record["boots"]
+        session.cost.cells += 1
+        session.cost.cell_s += record["seconds"]
+        rows += record["rows"]
+    return rows
+
+
+def _timed(session: Session, stage: VerifyCost, key: str, first: int) -> dict:
+    """The journal's record of one measuring process, written: its rows, the `first` of them numbered so, and the number of the next boot."""
     session.begin(key)
     begin = time.perf_counter()
-    timed = [(place, row) for place, one in enumerate(stage.processes()) for row in _run(session, one)]
-    session.cost.cells += 1
-    session.cost.cell_s += time.perf_counter() - begin
+    timed = _run(session, stage)
     constant = {name: session.constant[name] for name in ("campaign", "host", "device", "threads", "code")}
-    # boots of a process are counted from zero, those of a command go on after the sentinel's
-    boots = {one: session.boots + number for number, one in enumerate(dict.fromkeys((place, row["boot"]) for place, row in timed))}
-    session.boots += len(boots)
-    named = [(f"verify_cost-b{boots[place, row['boot']]:03d}", row) for place, row in timed]
-    rows = [{"run_id": f"verify_cost-{number:04d}", **constant, "boot_id": boot, **flat(row)} for number, (boot, row) in enumerate(named)]
-    session.journal.append({"kind": "closed", **session.open, "rows": rows})
-    return rows
+    rows = [
+        # boots of a process are counted from zero, those of a command go on after the sentinel's
+        {"run_id": f"verify_cost-{number:04d}", **constant, "boot_id": f"verify_cost-b{session.boots + row['boot']:03d}", **flat(row)}
+        for number, row in enumerate(timed, start=first)
+    ]
+    boots = session.boots + 1 + max(row["boot"] for row in timed)
+    record = {"kind": "closed", **session.open, "rows": rows, "boots": boots, "seconds": time.perf_counter() - begin}
+    session.journal.append(record)
+    return record
 
 
 def _run(session: Session, stage: VerifyCost) -> list[dict]:

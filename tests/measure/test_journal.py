@@ -154,6 +154,31 @@ def test_a_cell_on_a_moving_machine_is_measured_once_more(campaign, tmp_path: Pa
     assert cost["wasted_s"] > 0 and cost["by_stage"]["isl"]["boots"] == 6
 
 
+COSTS = {"verify_cost": {"models": ["trained"], "modes": ["eager"], "larger": ["random-25m"], "repeats": 1}}
+
+
+@pytest.mark.usefixtures("fake_engine")
+@pytest.mark.parametrize("ended", [0, 1, 2])
+def test_a_measuring_process_of_verify_cost_that_ended_is_not_run_again(campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: int) -> None:
+    diary = tmp_path / "diary"
+    monkeypatch.setenv("FAKE_DIARY", str(diary))
+    timed = lambda: sum(json.loads(line)["what"] == "verify_cost" for line in diary.read_text("utf8").splitlines())
+    words = ["--sweep", "verify_cost", "--campaign", str(campaign(stages=COSTS)), "--out", str(tmp_path / "out"), "--quiet"]
+    assert sweep.main(words) == 0
+    file, journal = tmp_path / "out" / "sweep_verify_cost.csv", tmp_path / "out.journal" / "verify_cost.jsonl"
+    whole, lines = csvio.read("verify_cost", file), journal.read_bytes().splitlines(keepends=True)
+    closed = [at for at, line in enumerate(lines) if json.loads(line).get("rows")]
+    assert len(closed) == 2 == timed(), "the larger model has a process of its own"
+    # half a line of what came next
+    at = [*closed, closed[1] + 1][ended]
+    journal.write_bytes(b"".join(lines[:at]) + lines[at][:9])
+    assert sweep.main([*words, "--resume"]) == 0
+    assert timed() == 2 + (2 - ended)
+    rows = csvio.read("verify_cost", file)
+    assert [(row["run_id"], row["model"]) for row in rows] == [(row["run_id"], row["model"]) for row in whole]
+    assert rows[:ended] == whole[:ended] and len({row["boot_id"] for row in rows}) == 2
+
+
 @given(st.lists(st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=6), max_size=3), max_size=6), st.integers(0, 400))
 def test_whole_lines_are_a_prefix_of_what_was_written(records: list[dict], cut: int) -> None:
     content = b"".join(json.dumps(one).encode("utf8") + b"\n" for one in records)[:cut]
