@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.backends.base import EngineFailure
+from engine.backends.embedded import PROBE_TIMEOUT_S
 from engine.bench.campaign import Campaign
 from engine.bench.estimate import minutes
 from engine.bench.journal import digest
+from engine.bench.rows import probe_columns
 from engine.bench.session import Session
 from engine.bench.stages import VerifyCost
 from engine.bench.verify_cost import Plan
@@ -159,11 +161,15 @@ def _timed(session: Session, stage: VerifyCost, key: str, first: int) -> dict:
 
 
 def _run(session: Session, stage: VerifyCost) -> list[dict]:
-    """The rows of one worker process."""
+    """The rows of one worker process, each with what a fixed piece of work took in that process before and after."""
     process = session.pool.take()
     try:
         words = command(stage, session.campaign.threads, session.cpu)
-        return process.ask({"order": "verify_cost", "words": words}, max(LEAST_TIMEOUT_S, 20 * _process_s(stage)))["rows"]
+        probing = {"order": "probe", "cpu": session.cpu}
+        before = process.ask(probing, PROBE_TIMEOUT_S)
+        rows = process.ask({"order": "verify_cost", "words": words}, max(LEAST_TIMEOUT_S, 20 * _process_s(stage)))["rows"]
+        probes = probe_columns(before, process.ask(probing, PROBE_TIMEOUT_S))
+        return [{**row, **probes} for row in rows]
     except EngineFailure as failure:
         more = "; name fewer widths, batches or models" if failure.status == "timeout" else ""
         raise ConfigError(f"verify_cost: {failure.note}{more}") from None

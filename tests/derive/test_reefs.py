@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ class Rows(Evidence):
     def __init__(self, points=(), requests=(), noise=(), manifests=None, backend="embedded"):
         object.__setattr__(self, "campaign", None)
         self.__dict__["by"] = backend
-        self.__dict__.update(points=[{**POINT, **one} for one in points], requests=[{**REQUEST, **one} for one in requests], noise=list(noise), given=manifests or {})
+        self.__dict__.update(points=[{**POINT, **one} for one in points], requests=[{**REQUEST, **one} for one in requests], noise=list(noise), costs=[], given=manifests or {})
 
     @property
     def manifests(self):
@@ -295,6 +296,18 @@ def test_a_wave_that_asks_for_room_alone_is_no_short_measurement(name, stage, fo
     (reef,) = [one for one in reefs.REEFS if one.name == name]
     wave = {"stage": stage, "dataset": "random-ids", "num_prompts": 8.0, "max_concurrency": 8.0, "rounds": 40.0}
     assert len(list(reef.findings(Rows([wave])))) == found
+
+
+def test_a_machine_that_moved_while_forwards_were_timed_is_found_once_a_process(folder: Path):
+    (reef,) = [one for one in reefs.REEFS if one.name == "R51-moved-machine"]
+    campaign = load(folder)
+    table = campaign.tables["sweep_verify_cost.csv"]
+    quiet, moved = len(table) // 2, len(table) - len(table) // 2
+    probes = {"probe_copy_before_ms": ("2",) * len(table), "probe_copy_after_ms": ("2.1",) * quiet + ("3",) * moved}
+    (found,) = reef.findings(Evidence(campaign.with_table(replace(table, columns=table.columns | probes, _cache={}))))
+    assert found.where.startswith("sweep_verify_cost.csv line") and found.count == 1
+    assert [(pair.said, pair.true) for pair in found.pairs] == [(2, 3)]
+    assert list(reef.findings(Evidence(campaign))) == [], "files of before have no such columns"
 
 
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():

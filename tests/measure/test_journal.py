@@ -177,6 +177,7 @@ def test_a_measuring_process_of_verify_cost_that_ended_is_not_run_again(campaign
     rows = csvio.read("verify_cost", file)
     assert [(row["run_id"], row["model"]) for row in rows] == [(row["run_id"], row["model"]) for row in whole]
     assert rows[:ended] == whole[:ended] and len({row["boot_id"] for row in rows}) == 2
+    assert {row[f"probe_{kind}_{when}_ms"] for row in rows for kind in ("copy", "compute") for when in ("before", "after")} == {1.0, 2.0}
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=4), st.integers() | st.text(max_size=6), max_size=3), max_size=6), st.integers(0, 400))

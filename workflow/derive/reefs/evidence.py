@@ -67,6 +67,12 @@ class Evidence:
         return [row for table in self.campaign.tables.values() if table.kind == "requests" for row in rows_of(table)]
 
     @cached_property
+    def costs(self) -> list[Row]:
+        """A row of each measuring process of the verify-cost sweep: its probes are the same in all of them."""
+        rows = [row for table in self.campaign.tables.values() if table.kind == "verify_cost" for row in rows_of(table)]
+        return list({(row["probe_copy_before_ms"], row["probe_copy_after_ms"]): row for row in rows}.values())
+
+    @cached_property
     def noise(self) -> list[Row]:
         return [row for table in self.campaign.tables.values() if table.kind == "noise" for row in rows_of(table)]
 

@@ -206,12 +206,12 @@ def stolen_time(data: Evidence):
 
 @reef("R51-moved-machine", WARNING, pair="ms")
 def moved_machine(data: Evidence):
-    """A fixed piece of work took another time before a cell than after it, also in the repeat of that cell.
+    """A fixed piece of work took another time before a cell than after it, also in the repeat of that cell, or before forwards were timed than after.
 
     Read those rows with care; the machine was busy with something else.
     """
     bad, moved = [], {}
-    for row in data.points:
+    for row in [*data.points, *data.costs]:
         for kind in ("copy", "compute"):
             names = (f"probe_{kind}_before_ms", f"probe_{kind}_after_ms")
             if has(row, *names) and abs(math.log(row[names[1]] / row[names[0]])) > math.log(1.25):
