@@ -310,6 +310,13 @@ def test_a_machine_that_moved_while_forwards_were_timed_is_found_once_a_process(
     assert list(reef.findings(Evidence(campaign))) == [], "files of before have no such columns"
 
 
+def test_requests_of_another_command_are_not_those_of_a_run_of_the_same_name():
+    (reef,) = [one for one in reefs.REEFS if one.name == "R46-two-rulers"]
+    plain = {"lane": "plain", "step_ms": 4.0, "between_ms": 0.0}
+    for file, found in (("requests_x.csv", 1), ("requests_search.csv", 0)):
+        assert len(list(reef.findings(Rows([plain], [{"file": file, "tpot_ms": 5.0}])))) == found
+
+
 def test_a_throughput_with_all_its_digits_is_not_called_rounded():
     (reef,) = [one for one in reefs.REEFS if one.name == "R42-rounded"]
     assert list(reef.findings(Rows([{"output_throughput": 201.0}, {"output_throughput": 98.0}, {"output_throughput": 201.25}]))) == []

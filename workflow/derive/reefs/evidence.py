@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from workflow.derive.load import Campaign, Table
+from workflow.derive.load import Campaign, Table, family_of
 from workflow.derive.schema import schema, types_of
 
 CELL = ("file", "stage", "label", "content", "isl", "osl", "max_concurrency", "request_rate")
@@ -90,14 +90,19 @@ class Evidence:
         return [row for row in self.points if row["lane"] not in ("plain", "unknown")]
 
     def requests_of(self, point: Row) -> list[Row]:
-        return self._by_run.get(str(point["run_id"]), [])
+        return self._by_run.get(run_of(point), [])
 
     @cached_property
-    def _by_run(self) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+    def _by_run(self) -> dict[tuple[str, object], list[Row]]:
+        found: dict[tuple[str, object], list[Row]] = {}
         for row in self.requests:
-            found.setdefault(str(row["run_id"]), []).append(row)
+            found.setdefault(run_of(row), []).append(row)
         return found
+
+
+def run_of(row: Row) -> tuple[str, object]:
+    """What a point and its requests have in common: a run_id names a run inside its own command's files only."""
+    return family_of(str(row["file"])), row["run_id"]
 
 
 def rows_of(table: Table) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from statistics import fmean, median
 
-from workflow.derive.reefs.evidence import PROBING, Evidence, Row, by_file, has, place
+from workflow.derive.reefs.evidence import PROBING, Evidence, Row, by_file, has, place, run_of
 from workflow.derive.reefs.finding import BLOCKING, NOTE, WARNING, reef
 from workflow.derive.reefs.pair import Pair, cells, pairs
 
@@ -306,8 +306,8 @@ def cut_stream(data: Evidence):
 
     Count it as failed; the stream was cut.
     """
-    asked = {row["run_id"]: row["osl"] for row in data.points}
-    bad = [row for row in data.requests if row["status"] == "ok" and (row["osl"] or 0) <= 1 and _cut(row["finish_reason"], asked.get(row["run_id"]))]
+    asked = {run_of(row): row["osl"] for row in data.points}
+    bad = [row for row in data.requests if row["status"] == "ok" and (row["osl"] or 0) <= 1 and _cut(row["finish_reason"], asked.get(run_of(row)))]
     for rows in by_file(bad):
         yield place(rows), f"finish reason {rows[0]['finish_reason']!r} after {rows[0]['osl'] or 0:g} token", len(rows)
 
