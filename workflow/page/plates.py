@@ -31,8 +31,8 @@ INDEX, SHARE = "index.json", "share.png"
 RECORD = {"claim", "wide", "code", "keys", "sources", "table"}
 """What the record of a plate has, drawn or not."""
 AGAIN = "build it again with `python -m workflow.figures`"
-LONG = 10
-"""Rows from which on a data table stands in the index of numbers: its plate leads there."""
+LONG, MANY = 10, 54
+"""Rows, or cells, from which on a data table stands in the index of numbers: its plate leads there."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,10 @@ class Plates:
 
     def apart(self, drawing: Drawing) -> bool:
         """Whether the data table stands in the index of numbers: a long one, which the page does not write out."""
-        return bool(drawing.svg and drawing.table) and len(drawing.table["rows"]) >= LONG and drawing.id not in self.tabled
+        if not (drawing.svg and drawing.table) or drawing.id in self.tabled:
+            return False
+        rows = drawing.table["rows"]
+        return len(rows) >= LONG or sum(map(len, rows)) >= MANY
 
     def read_off(self, drawing: Drawing) -> list[str]:
         """Head and rows of a data table that stands apart, for the page's script, where the drawing can be read off; else nothing."""
