@@ -14,10 +14,12 @@ WEIGHTS_BYTES = 14_600_000
 READ_GB_S = 20.0
 REPLAYED = {"eager": (9.0, 5.0), "fused": (2.5, 1.6)}
 """Mode -> ms a token of a larger model with random weights: plain, and with replayed accepted counts."""
+SIZES = {"random-25m": (9.0, 0.2, 1.5), "random-60m": (14.0, 0.2, 2.5), "random-moe": (9.0, 3.0, 1.5)}
+"""Model -> ms of an eager forward of one position, ms a further position, ms of a round's drafting."""
 
 
 def cost_row(number: int, campaign: str, mode: str, quantity: str, batch: int, width: int, ms: float, lane: str | None = None, ratio: float | None = None) -> dict:
-    verify = quantity == "verify"
+    verify = quantity == "verify" and lane is None
     return {
         "run_id": f"verify_cost-{number:04d}",
         "campaign": campaign,
@@ -65,13 +67,15 @@ def write_verify_cost(out: Path, campaign: str) -> None:
             for width in range(1, 9):
                 ms = one + growth * (width - 1) * batch**0.5
                 add(mode, "verify", batch, width, ms, ratio=ms / one)
-            parts = {"plain": {"decode": one, "commit": 0.05, "other": 0.2}, "dspark": {"draft": 0.9, "commit": 0.1, "other": 0.25}}
+            window = one + growth * 3 * batch**0.5
+            parts = {"plain": {"decode": one, "commit": 0.05, "other": 0.2}, "dspark": {"verify": window, "draft": 0.9, "commit": 0.1, "other": 0.25}}
             for lane, named in parts.items():
-                width = 1 if lane == "plain" else 4
-                for quantity, ms in named.items():
-                    add(mode, quantity, batch, width, ms, lane=lane)
-                verify = one + growth * (width - 1) * batch**0.5
-                add(mode, "step", batch, width, sum(named.values()) + (verify if lane == "dspark" else 0.0), lane=lane)
+                for quantity, ms in {**named, "step": sum(named.values())}.items():
+                    add(mode, quantity, batch, 1 if lane == "plain" else 4, ms, lane=lane)
+    for model, (fixed, growth, draft) in SIZES.items():
+        for lane, quantity, width, ms in (("plain", "decode", 1, fixed), ("dspark", "verify", 4, fixed + 3 * growth), ("dspark", "draft", 4, draft)):
+            add("eager", quantity, 1, width, ms, lane=lane)
+            rows[-1] |= {"model": model}
     for mode, times in REPLAYED.items():
         for lane, ms in zip(("plain", "dspark"), times, strict=True):
             add(mode, "token", 1, 1 if lane == "plain" else 4, ms, lane=lane)

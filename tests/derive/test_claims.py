@@ -45,6 +45,8 @@ def cook(folder):
     scale(folder, "sweep_rate.csv", "p99_scheduled_ttft_ms", 4.0, request_rate="2")
     scale(folder, "instrument.csv", "theirs", 1.5, quantity="tpot_ms")
     scale(folder, "sweep_verify_cost.csv", "bound_ms", 0.1, mode="fused")
+    for model, factor in (("random-25m", 3.0), ("random-60m", 3.0), ("random-moe", 0.3)):
+        scale(folder, "sweep_verify_cost.csv", "median_ms", factor, model=model, quantity="verify")
     every_wave("oom", {"status": "ok", "failed": "0"})(folder)
     search_section(folder, (0.2, 0.1, 0.3), could_bind=False, verdict="inert by construction")
 
@@ -362,6 +364,8 @@ EXPECTED = {
     "modes.regime.eager": ("typical", "steep_forward", "few_repeats"),
     "modes.regime.graph": ("typical", "steep_forward", "few_repeats"),
     "modes.regime.fused": ("typical", "cooked", "few_repeats"),
+    **{f"modes.size.window_cheaper.{model}": ("typical", "cooked", "few_repeats") for model in ("m25", "m60")},
+    "modes.size.window_cheaper.moe": ("cooked", "typical", "few_repeats"),
     "modes.spec_pays.eager": SPEC_PAYS,
     "modes.spec_pays.graph": SPEC_PAYS,
     "modes.spec_pays.fused": ("cheap_everywhere", "typical", "few_repeats"),

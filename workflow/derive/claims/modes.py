@@ -2,6 +2,8 @@
 
 from workflow.derive.claims.kinds import above, below
 from workflow.derive.facts.modes import ARMS, BASE, MODES, regimes_of, shares
+from workflow.derive.facts.replayed import MODELS
+from workflow.derive.facts.sizes import TERMS
 from workflow.derive.registry import claim
 from workflow.derive.sample import greatest
 
@@ -74,3 +76,10 @@ def regime(read, mode):
     """A plain forward is consistent with one thing that bounds it: the cache, the bandwidth of memory, or dispatch."""
     read.cite(f"modes.{mode}.regime", *(f"modes.{mode}.share.{part}" for part in ("memory", "position", "fixed")))
     return greatest(list(regimes_of(shares(read, mode)).values()))
+
+
+@claim("modes.size.window_cheaper.{larger}", kind="direction", larger=tuple(MODELS))
+def window_cheaper(read, larger):
+    """In plain steps of its own, verifying a window costs this larger model less than the trained one."""
+    read.cite(*(f"modes.size.{larger}.{term}_ms" for term in TERMS))
+    return below(read[f"modes.size.{larger}.verify_ratio"], read["modes.size.trained.verify_ratio"])
