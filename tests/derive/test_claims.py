@@ -178,6 +178,8 @@ def wrong_answers(folder):
             if row["role"] == "candidate" and row["task"] != "text":
                 row["correct"] = "0"
                 row["output_ids"] += " 7"
+            if row["role"] == "control":
+                row["output_ids"] += " 7"
             if row["role"] == "numeric":
                 row["logprob_sha"] = base[row["task"], row["problem"]]
         return rows
@@ -196,6 +198,8 @@ def short_gate(folder):
             row["correct"] = row["correct"] and "1"
             if row["task"] == "greedy" and row["role"] == "candidate":
                 row["problem"] += "-other" if row["problem"] != "p-0" and row["problem"] != "p-1" else ""
+                row["output_ids"] = ""
+            if row["role"] == "control":
                 row["output_ids"] = ""
         return kept
 
@@ -337,7 +341,7 @@ EXPECTED = {
     "figures.en_speedup": ("typical", "dear_window", "rough"),
     **{
         f"gate.{name}": ("typical", "wrong_answers", "short_gate")
-        for name in ("broken_caught", "lossless", "non_inferior.greedy", "non_inferior.sampled", "silent_knobs", "state_moves")
+        for name in ("broken_caught", "control_equal", "lossless", "non_inferior.greedy", "non_inferior.sampled", "silent_knobs", "state_moves")
     },
     "gate.state_dtype_worth_it": ("typical", "cooked", "short_gate"),
     "kernels.one_source": ("typical", "compiled_apart", "one_vendor"),

@@ -28,10 +28,17 @@ def non_inferior(read, task):
 @claim("gate.lossless", kind="count", measure="outputs")
 def lossless(read):
     """Under greedy decoding every output of the candidate equals plain decoding's, token for token."""
-    read.cite("gate.control.outputs.compared", "gate.control.outputs.differing")
     if read["gate.candidate.outputs.compared"].value == 0:
         read.unresolved("no output was compared")
     return counted(read["gate.candidate.outputs.differing"], 0)
+
+
+@claim("gate.control_equal", kind="count", measure="outputs")
+def control_equal(read):
+    """Under greedy decoding plain decoding on another boot gives its own outputs back, token for token."""
+    if read["gate.control.outputs.compared"].value == 0:
+        read.unresolved("no output was compared")
+    return counted(read["gate.control.outputs.differing"], 0)
 
 
 @claim("gate.same_text", kind="count", measure="outputs")

@@ -64,13 +64,18 @@ def quantile(freedom: int) -> float:
     return float(t_quantile(CONFIDENCE, freedom))
 
 
-def differences(read, role: str, task: str) -> list[float]:
-    """Right answers of a role less the base's, problem by problem."""
+def pairs(read, role: str, task: str) -> list[tuple[float, float]]:
+    """Share of repeats answered rightly by a role and by the base, problem by problem."""
     own, base = shares(read, role, task), shares(read, "base", task)
     common = [problem for problem in base if problem in own]
     if len(common) < 2:
         raise Missing(f"{FILE} has fewer than two {task} problems that both sides answered")
-    return [own[problem] - base[problem] for problem in common]
+    return [(own[problem], base[problem]) for problem in common]
+
+
+def differences(read, role: str, task: str) -> list[float]:
+    """Right answers of a role less the base's, problem by problem."""
+    return [own - base for own, base in pairs(read, role, task)]
 
 
 @fact("gate.candidate", kind="label")
@@ -113,6 +118,22 @@ def score(read, role, task):
 def difference(read, role, task):
     """mean over the problems of the share answered rightly - the base's"""
     return Sample(fmean(differences(read, role, task)))
+
+
+@fact("gate.candidate.{task}.pooled_sem", kind="points", unit="percent", task=tuple(TASKS))
+def pooled_sem(read, task):
+    """standard errors of both scores over the problems, added in squares: unpaired, as evaluation harnesses print it"""
+    scores = zip(*pairs(read, "candidate", task))
+    return Sample(math.hypot(*(stdev(one) / math.sqrt(len(one)) for one in scores)))
+
+
+@fact("gate.candidate.{task}.sigma", kind="length", task=tuple(TASKS))
+def sigma(read, task):
+    """difference of the scores / their pooled standard error"""
+    error = read[f"gate.candidate.{task}.pooled_sem"]
+    if error.value == 0:
+        raise Missing("neither score scatters over the problems, so there is no standard error to divide by")
+    return read[f"gate.candidate.{task}.difference"] / error
 
 
 @fact("gate.{role}.{task}.reach", kind="points", unit="percent", role=COMPARED, task=tuple(TASKS))

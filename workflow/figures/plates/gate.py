@@ -61,12 +61,12 @@ def _difference(panel: Panel, values: Values, row: str, y: float, text: str) -> 
 
 
 def table(values: Values) -> Table:
-    parts = ("base.{}.score", "candidate.{}.score", "candidate.{}.difference", "candidate.{}.lower", "numeric.{}.score", "numeric.{}.difference",
-             "numeric.{}.lower", "margin.{}")  # fmt: skip
+    parts = ("base.{}.score", "candidate.{}.score", "candidate.{}.difference", "candidate.{}.lower", "candidate.{}.pooled_sem", "candidate.{}.sigma",
+             "numeric.{}.score", "numeric.{}.difference", "numeric.{}.lower", "margin.{}")  # fmt: skip
     rows = [(name(task), *(key(values, "gate." + part.format(task)) for part in parts)) for task in TASKS]
-    configs, none = ("base", "candidate", "", "", "numeric", "", "", ""), key(values, "-")
+    configs, none = ("base", "candidate", "", "", "", "", "numeric", "", "", ""), key(values, "-")
     rows += [(name(part), *(key(values, f"gate.{role}.{part}") if role else none for role in configs)) for part in HEALTH]
-    return Table(("part", "plain", "candidate", "difference", "lower", "numeric", "difference", "lower", "declared"), tuple(rows))
+    return Table(("part", "plain", "candidate", "difference", "lower", "pooled", "sigma", "numeric", "difference", "lower", "declared"), tuple(rows))
 
 
 PLATE = Plate("gate", "gate.non_inferior.sampled", draw, table,
