@@ -6,11 +6,13 @@ import pytest
 
 from engine.bench.compare import Spread, compare
 from engine.bench.verdicts import pair_values
+from engine.serve import __main__ as serve
 from tests.data.synthetic import Physics, Plan, write_campaign
-from tests.derive.edit import drop, remove
+from tests.derive.edit import drop, remove, rewrite
 from tests.derive.edit import scale as scale_cells
 from workflow.derive import load
 from workflow.derive.evaluate import Derivation
+from workflow.derive.facts.flags import engine_flags
 
 
 def test_the_confirmed_ratio_is_the_mean_of_paired_logarithms(derivation, measured):
@@ -32,6 +34,21 @@ def test_without_a_confirmation_base_and_winner_still_have_names(scratch):
     assert not derivation.result("search.base_label").fact.missing and not derivation.result("search.winner_label").fact.missing
     assert derivation.result("search.confirm_ratio").fact.missing
 
+
+@pytest.mark.parametrize("arm", ["winner", "base"])
+def test_the_shipped_flags_are_the_servers_and_name_the_confirmed_arm(derivation, measured, arm):
+    table = measured.find("points", "search")
+    confirmed = table.select({"stage": "confirm", "label": "candidate" if arm == "winner" else "base", "status": "ok"})[0]
+    lane, size, mode = (table.columns[name][confirmed] for name in ("lane", "block_size", "mode"))
+    args = serve.parser().parse_args(derivation.result(f"search.{arm}_flags").fact.value.split())
+    assert (args.lane, str(args.block_size), args.mode) == (lane, size, mode)
+    assert engine_flags("fused", "plain") == "--mode fused --lane plain"
+
+
+def test_an_arm_of_several_modes_has_no_flags(scratch):
+    rewrite(scratch, "search.csv", lambda rows: [row | ({"mode": "graph"} if (row["stage"], row["label"]) == ("confirm", "base") else {}) for row in rows])
+    fact = Derivation(load.load(scratch), resamples=0).result("search.base_flags").fact
+    assert fact.missing and fact.reason == "the search ran in several modes: eager, graph"
 
 SAYS = {"holds": "better", "fails": "worse", "unresolved": "not resolved"}
 

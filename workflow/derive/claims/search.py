@@ -20,6 +20,8 @@ def winner_confirmed(read):
         "search.winner",
         "search.winner_label",
         "search.base_label",
+        "search.winner_flags",
+        "search.base_flags",
         "search.winner_gamma",
         "search.base_gamma",
         "search.winner_ratio",

@@ -4,6 +4,7 @@ import numpy as np
 
 from workflow.derive.facts import measures
 from workflow.derive.facts.compare import beyond_noise
+from workflow.derive.facts.flags import engine_flags
 from workflow.derive.facts.modes import ARMS as MODE_ARMS
 from workflow.derive.facts.window import OTHER_LANES, block_of, lane_of
 from workflow.derive.registry import DECLARED, fact
@@ -183,14 +184,14 @@ def best_at_one_gamma(read):
 def best_at_one_flags(read):
     """flags of `engine.generate` that choose that arm"""
     lane = read.label("lanes.best_at_one.lane")
-    size = f" --block-size {round(read['lanes.best_at_one.gamma'].value)}" if lane != "plain" else ""
-    return f"--mode {read.label('lanes.best_at_one.mode')} --lane {lane}{size}"
+    size = round(read["lanes.best_at_one.gamma"].value) if lane != "plain" else ""
+    return engine_flags(read.label("lanes.best_at_one.mode"), lane, size)
 
 
 @fact("lanes.best_at_one.plain_flags", kind="label")
 def best_plain_flags(read):
     """flags of `engine.generate` for plain decoding in the mode where it is fastest"""
-    return f"--mode {read.label('lanes.best_at_one.plain_mode')} --lane plain"
+    return engine_flags(read.label("lanes.best_at_one.plain_mode"), "plain")
 
 
 @fact("lanes.best_at_one.tokens_per_s", kind="rate", unit="token/s")

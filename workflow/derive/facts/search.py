@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from workflow.derive.facts import measures
+from workflow.derive.facts.flags import engine_flags
 from workflow.derive.paired import Paired, spread
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
@@ -98,6 +99,16 @@ def named(read, label: str) -> tuple[str, str]:
     if not rivals:
         raise Missing("the search compared nothing with its base")
     return max(rivals, key=lambda arm: ratio_of(read, "window", {"lane": arm[0], "block_size": arm[1] or None}).value)
+
+
+@fact("search.{label}_flags", kind="label", label=("winner", "base"))
+def flags(read, label):
+    """flags of `engine.generate` and `engine.serve` that choose that arm"""
+    lane, size = named(read, label)
+    modes = set(read.points("search", stage=STAGES, lane=lane, block_size=size or None).texts("mode"))
+    if len(modes) > 1:
+        raise Missing(f"the search ran in several modes: {', '.join(sorted(modes))}")
+    return engine_flags(modes.pop(), lane, size)
 
 
 @fact("search.base_gamma", kind="count")
