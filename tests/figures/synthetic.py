@@ -381,6 +381,7 @@ def _kernels(facts: Facts) -> None:
             facts.put(f"kernels.all.{target}.{what}", value, "count")
         for what, value in (("shared", 33_000), ("size", 912_000)):
             facts.put(f"kernels.all.{target}.{what}", value, "bytes", "byte")
+        facts.put(f"kernels.all.{target}.source", "27be01a67f02", "label")
 
 
 def _modes(facts: Facts) -> None:
@@ -511,6 +512,8 @@ def _gate(facts: Facts) -> None:
         facts.put(f"gate.problems.{task}", problems, "count")
         facts.put(f"gate.margin.{task}", allowed, "points", "percent")
         facts.put(f"gate.base.{task}.score", 96.0, "percent", "percent")
+        facts.put(f"gate.candidate.{task}.pooled_sem", 2.0, "points", "percent")
+        facts.put(f"gate.candidate.{task}.sigma", 0.1, "length")
         for role, difference, reach in (("candidate", 0.2, 1.4), ("numeric", -0.6, 4.8)):
             facts.put(f"gate.{role}.{task}.score", 96.0 + difference, "percent", "percent")
             facts.put(f"gate.{role}.{task}.difference", difference, "points", "percent")

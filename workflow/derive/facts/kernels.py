@@ -1,5 +1,7 @@
 """What compilers say of the Triton kernels, and which device test sends a tensor where. Nothing here was run on a GPU."""
 
+import hashlib
+
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing, Rows
 from workflow.derive.sample import Sample
@@ -117,6 +119,14 @@ def of_operator(read, operator, target, what):
 def in_all(read, target, what):
     """over all kernels of the registry: spilled bytes (NVIDIA) or registers (AMD), instructions on matrix units"""
     return compiled(read, target=target).read(what).sum()
+
+
+@fact("kernels.all.{target}.source", kind="label", status="computed", target=TARGETS)
+def source(read, target):
+    """first digits of sha256 over operator, name and IR hash of each kernel, as they are before the passes for this target"""
+    rows = compiled(read, target=target)
+    texts = sorted(zip(rows.texts("operator"), rows.texts("kernel"), rows.texts("source_sha")))
+    return hashlib.sha256("\n".join(map(" ".join, texts)).encode()).hexdigest()[:12]
 
 
 @fact("kernels.all.{target}.shared", kind="bytes", unit="byte", status="computed", target=TARGETS)
