@@ -4,6 +4,7 @@ import math
 
 from workflow.derive.facts import measures
 from workflow.derive.registry import fact
+from workflow.derive.rows import Missing
 from workflow.derive.sample import Sample
 from workflow.derive.stats import interval
 
@@ -57,6 +58,8 @@ def at_end(read, end):
 @fact("accept.detectable", kind="percent", unit="percent")
 def detectable(read):
     """half the interval of accept length at the longest / at the shortest input: a smaller change would not show"""
+    if read["isl.longest"].value == read["isl.shortest"].value:
+        raise Missing("one input length only")
     ratio = (read["accept.at_longest"] / read["accept.at_shortest"]).log()
     drawn = interval(ratio.values, read.derivation.level)
     return Sample(math.expm1((drawn[1] - drawn[0]) / 2) if drawn else math.nan)
