@@ -19,7 +19,7 @@ from workflow.plan import CAMPAIGNS, Plan, PlanError, Stage
 
 LARGEST = 1_000_000
 """Bytes above which a CSV is gzipped."""
-KEPT_KEYS = ("backend", "hardware", "source")
+KEPT_KEYS = ("authors", "backend", "hardware", "source")
 
 
 def archive(plan: Plan, name: str, into: str, titles: dict[str, str], hardware: str | None = None) -> list[Path]:

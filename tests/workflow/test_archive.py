@@ -48,6 +48,12 @@ def test_the_rows_are_the_same_and_no_rule_may_write_them(plan):
     assert both.definition("yesterday")["title"] == TITLES
 
 
+def test_the_authors_go_with_the_rows(plan):
+    path = plan.root / CAMPAIGNS / "local/campaign.yaml"
+    path.write_text(path.read_text("utf8") + "authors: [Ada One, Bo]\n", "utf8")
+    archive(plan, "local", "signed", TITLES)
+    assert Plan(("local", "signed"), "local", plan.root).definition("signed")["authors"] == ["Ada One", "Bo"]
+
 def test_large_row_files_are_gzipped_to_the_same_bytes_each_time(plan, monkeypatch):
     monkeypatch.setattr(archiving, "LARGEST", 2000)
     archive(plan, "local", "first", TITLES)

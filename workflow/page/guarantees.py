@@ -9,7 +9,7 @@ from workflow.page.lookup import Lookup
 from workflow.page.speaking import absent, keys_of
 from workflow.page.tree import Use, claims, uses
 
-ALWAYS = ("machine.", "software.", "run.", "model.", "noise.", "threshold.", "section.", "plate.", "page.")
+ALWAYS = ("machine.", "software.", "run.", "model.", "noise.", "threshold.", "section.", "plate.", "page.", "site.")
 """Families that every measured campaign has: they come from its manifest, its thresholds or the page."""
 
 

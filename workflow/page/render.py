@@ -15,6 +15,7 @@ from workflow.derive.moved import Move
 from workflow.derive.values import Values
 from workflow.page import beside, directions, dom, guarantees, ledger, left_open, lint_chinese, moved, parallel, parity, trends, unmeasured
 from workflow.page.apart import apart, compared
+from workflow.page.authors import author_facts
 from workflow.page.closes import ClosesError, Equation, holds, widen
 from workflow.page.content import Content, Section
 from workflow.page.coverage import EMPTY, Coverage
@@ -105,6 +106,7 @@ class Campaign:
     """The campaigns of the site, this one among them."""
     titles: dict[str, dict[str, str]] = field(default_factory=dict)
     """Campaign -> language -> title; a campaign without one goes by its name."""
+    authors: tuple[str, ...] = ()
     previous: Published | None = None
     """The publication that `moved` compares with."""
     site_url: str = ""
@@ -186,6 +188,7 @@ class Builder:
             f"plate.{plate}": count_fact(f"plate.{plate}", number, "place among the plates of the page") for plate, number in plates.items()
         }
         own |= {key: title_fact(key, title["en"]) for key, title in self._titles.items()}
+        own |= author_facts(campaign.authors)
         self.lookup = Lookup(campaign.values, own | EMPTY.facts())
         self.drawings = Drawing.load_all(campaign.figures, plates)
         names = sources.strings.section("values") | {title["en"]: title for title in self._titles.values()}
@@ -339,6 +342,7 @@ class Builder:
             "kind": kind,
             "runs": tuple(runs(campaign.values).values()),
             "campaigns": tuple((name, relative(other.report(language), path), name == campaign.name) for name, other in campaign.others),
+            "authors": campaign.authors,
             "site_url": campaign.site_url,
         }
 

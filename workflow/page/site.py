@@ -28,7 +28,7 @@ from workflow.page.words import TEMPLATES
 from workflow.plan import CAMPAIGNS, Plan
 
 PLAIN = re.compile(r"[^\s<>{}*`][^<>{}*`\n]*")
-"""What a title may be made of."""
+"""What a title or a name may be made of."""
 
 
 @dataclass
@@ -70,7 +70,7 @@ def _campaign(name: str, plan: Plan, folder: Path, sources: Sources, site_url: s
             str(values_file), 0, f"not there; derive it with `python -m workflow.derive --campaign workflow/campaigns/{name}`"
         )
     others = tuple((other, routes(other, plan.lead)) for other in plan.names)
-    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, _titles(plan), previous, site_url))
+    builder = Builder(sources, Campaign(name, here, _values(values_file), folder / name / "figures", others, _titles(plan), _authors(name, plan), previous, site_url))
     builder.check_sources()
     builder.widen()
     pages = list(builder.pages())
@@ -107,6 +107,13 @@ def _titles(plan: Plan) -> dict[str, dict[str, str]]:
             if plain and not list(lint_chinese.source_findings(str(title["zh"]))):
                 found[name] = {language: str(title[language]) for language in LANGUAGES}
     return found
+
+
+def _authors(name: str, plan: Plan) -> tuple[str, ...]:
+    """Names that a campaign's own campaign.yaml gives, those that can stand in text."""
+    if not (plan.root / CAMPAIGNS / name / "campaign.yaml").is_file():
+        return ()
+    return tuple(str(one) for one in plan.definition(name).get("authors") or () if PLAIN.fullmatch(str(one)))
 
 
 def _entry(page: Page) -> Entry:

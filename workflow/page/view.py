@@ -51,6 +51,8 @@ class PageView:
     campaigns: tuple[tuple[str, str, bool], ...]
     """Name, link and whether it is this one, of each campaign of the site."""
     """Other campaigns of the site: name, link."""
+    authors: tuple[str, ...] = ()
+    """Names in campaign.yaml."""
     site_url: str = ""
 
     # texts
@@ -252,7 +254,7 @@ def fraction_equation(name: str) -> str:
 class ReportView(PageView):
     sections: tuple[SectionView, ...] = ()
 
-    SPEC = ("source", "hardware", "serves", "model", "machine", "software", "load", "noise", "when")
+    SPEC = ("authors", "source", "hardware", "serves", "model", "machine", "software", "load", "noise", "when")
 
     @property
     def spec(self) -> list[tuple[Markup, Markup]]:
@@ -262,6 +264,8 @@ class ReportView(PageView):
             if name == "when":
                 if not (value := self._when()):
                     continue
+            elif name == "authors" and not self.authors:
+                continue
             elif self._has(self.strings.leaf("ui", "spec_value", name, language=self.language)):
                 value = self.ui(f"spec_value.{name}")
             else:
@@ -318,7 +322,7 @@ class ReportView(PageView):
                 "url": self.address(self.path),
                 "image": self.share,
                 "license": LICENCE,
-                "author": {"@type": "Organization", "name": "Soundings"},
+                "author": [{"@type": "Person", "name": name} for name in self.authors] or {"@type": "Organization", "name": "Soundings"},
                 **({"dateModified": self.published} if self.published else {}),
                 "workTranslation" if self.language == "en" else "translationOfWork": {
                     "@type": "ScholarlyArticle",

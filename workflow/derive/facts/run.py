@@ -68,6 +68,12 @@ def started(read):
     return read.manifest("start", first)
 
 
+@fact("run.year", kind="label")
+def year(read):
+    """year in which the sweep measured last ended"""
+    return read.manifest("end", latest(read))[:4]
+
+
 @fact("run.minutes", kind="duration", unit="min")
 def minutes(read):
     """sum of the measuring commands' durations, boots included"""
