@@ -328,6 +328,7 @@ EXPECTED = {
     "content.free_flatters": ("flat_forward", "upside_down", "typical"),
     "content.random_misleads": ("typical", "upside_down", "wrong_answers"),
     "division.predicts": ("typical", "cooked", "rough"),
+    "division.breaks_even": ("typical", "dear_window", "few_repeats"),
     "division.block_sum_misleads": ("typical", "flat_forward", "rough"),
     "division.chooses_gamma": ("typical", "wide_skill", "rough"),
     "division.two_passes_never_pay": ("dear_window", "cooked", "typical"),
