@@ -191,7 +191,7 @@ def other_text_gap(read):
     return float(np.mean(gaps))
 
 
-@fact("division.{content}.break_even_verify_ms", kind="duration", unit="ms/round")
+@fact("division.{content}.break_even_verify_ms", kind="duration", unit="ms/round", status="computed")
 def break_even_verify_ms(read, content):
     """τ (T_d + o) - T_draft - T_commit - r at the best block size: the most verification may cost"""
     return most_verify(read, content, best(read, content))
