@@ -22,7 +22,6 @@ def test_the_terms_are_medians_of_steps_and_the_ratios_their_own(derivation, siz
     terms = {"decode": one, "draft": draft, "verify": window}
     assert {term: derivation.result(f"modes.size.{size}.{term}_ms").fact.value for term in terms} == pytest.approx({term: CLOCK * ms for term, ms in terms.items()})
     assert derivation.result(f"modes.size.{size}.verify_ratio").fact.value == pytest.approx(window / one)
-    assert derivation.result(f"modes.size.{size}.draft_ratio").fact.value == pytest.approx(draft / one)
 
 
 def test_clocked_operators_other_batches_and_widths_stay_out(scratch):

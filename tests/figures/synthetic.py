@@ -381,7 +381,6 @@ def _kernels(facts: Facts) -> None:
             facts.put(f"kernels.all.{target}.{what}", value, "count")
         for what, value in (("shared", 33_000), ("size", 912_000)):
             facts.put(f"kernels.all.{target}.{what}", value, "bytes", "byte")
-        facts.put(f"kernels.all.{target}.source", "27be01a67f02", "label")
 
 
 def _modes(facts: Facts) -> None:

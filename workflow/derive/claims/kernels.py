@@ -2,7 +2,6 @@
 
 from workflow.derive.claims.kinds import counted
 from workflow.derive.registry import claim
-from workflow.derive.shown import TARGETS
 
 ABOUT = ("kernels.operators", "kernels.kernels", "kernels.targets", "kernels.binaries", "kernels.triton_version")
 
@@ -10,7 +9,7 @@ ABOUT = ("kernels.operators", "kernels.kernels", "kernels.targets", "kernels.bin
 @claim("kernels.one_source", kind="count", measure="kernels")
 def one_source(read):
     """Every kernel has one and the same text, before target-specific passes, for all targets."""
-    read.cite(*ABOUT, *(f"kernels.all.{target}.source" for target in TARGETS))
+    read.cite(*ABOUT, "kernels.source")
     if read["kernels.targets"].value < 2:
         read.unresolved("one target only")
     return counted(read["kernels.split"], 0)

@@ -14,7 +14,7 @@ from workflow.figures.scale import Scale
 from workflow.figures.sheet import Sheet, label, number
 from workflow.figures.style import AXIS, DEN, INK, INK2, RULE, Layout
 
-OVER_ALL = ("source", "shared", "spills", "size", "matrix_instructions")
+OVER_ALL = ("shared", "spills", "size", "matrix_instructions")
 """Rows of the table over all kernels; what each kernel has is in kernels.csv."""
 
 
