@@ -23,6 +23,8 @@ from workflow.page.placeholders import PRIVATE
 
 FUNCTION = re.compile(r"<mi>(?:ln|log|exp|max|min)</mi>(?!<mo)")
 """A function's name before its argument, which the converter sets without a space."""
+REFERENCE = re.compile(r"&#x((?!0*(?:22|26|27|3C|3E);)[0-9A-F]+);")
+"""A character that the converter writes by number, but for those that HTML reads as its own."""
 VARIABLE = re.compile(r"<mi>([^<&]|&#\w+;)</mi>")
 """A name of one letter. The style sheet slants it: left to themselves, browsers ask for the italics of a mathematical font, and where none is installed
 they find γ in some bold one."""
@@ -78,6 +80,7 @@ def formula(source: str, display: bool) -> str:
     inner = re.sub(r"<[^>]*>", "", math)
     if "\\" in inner:
         raise MarkdownError(f"formula ${source.strip()}$: unknown macro {inner[inner.index(chr(92)) :].split('<')[0]!r}")
+    math = REFERENCE.sub(lambda found: chr(int(found[1], 16)), math)
     math = math.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', "", 1).replace(' display="inline"', "", 1)  # HTML knows both
     return math.replace("<math", f'<math data-lit="formula" alttext="{escape(source.strip(), quote=True)}"', 1)
 

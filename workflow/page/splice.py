@@ -85,6 +85,8 @@ def unwrapped(html: str) -> str:
 def _whole_cell(found: re.Match) -> str:
     cell, own, fact, text = found.groups()
     classes = " ".join(CLASS.findall(own + fact))
+    if "word" not in classes:  # the style sheet sets a number to the right by itself
+        classes = classes.removeprefix("right").strip()
     fact = fact.replace(" value=", f" {dom.CELL_VALUE}=", 1)
     return f"<{cell}{CLASS.sub('', own)}{f' class={chr(34)}{classes}{chr(34)}' if classes else ''}{CLASS.sub('', fact)}>{text}</{cell}>"
 
