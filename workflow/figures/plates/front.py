@@ -62,8 +62,10 @@ def _loads(panel: Panel, known: dict[str, dict[int, Point]], lane: str, values: 
     """Requests in flight beside the marks of one lane, where no line runs through them."""
     size = panel.sheet.layout.text
     lines = [[panel.at(point) for point in line.values()] for line in known.values()]
-    taken = [(x - 5, y - 5, x + 5, y + 5) for line in lines for x, y in line]
-    taken += [(panel.left - 60, panel.bottom - 2, panel.right + 60, panel.bottom + 60), (panel.left - 60, panel.top - 60, panel.right + 60, panel.top)]
+    own = [panel.at(point) for point in known[lane].values()]
+    taken = [(x - 5, y - 5, x + 5, y + 5) for x, y in own]
+    taken += [(x - 10, y - 10, x + 10, y + 10) for line in lines if line != own for x, y in line]  # whose number it might seem
+    taken += [(panel.left - 60, panel.bottom - 2, panel.right + 60, panel.bottom + 60), (panel.left - 60, panel.top - 60, panel.right + 60, panel.top - 12)]
     for place, point in known[lane].items():
         level = value(values, f"lanes.front.t{place}.concurrency")
         if level is None:
