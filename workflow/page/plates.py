@@ -31,7 +31,7 @@ INDEX, SHARE = "index.json", "share.png"
 RECORD = {"claim", "wide", "code", "keys", "sources", "table"}
 """What the record of a plate has, drawn or not."""
 AGAIN = "build it again with `python -m workflow.figures`"
-LONG, MANY = 10, 54
+LONG, MANY = 8, 54
 """Rows, or cells, from which on a data table stands in the index of numbers: its plate leads there."""
 
 
