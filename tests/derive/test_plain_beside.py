@@ -18,6 +18,7 @@ def test_each_effect_has_the_plain_time_under_its_own_ratio(values, plate):
         if ratio.startswith("search."):
             assert plain == "search.plain_tpot_ms"
             continue
-        (time,) = {key for key in roots(plain) if key.endswith(".plain.tpot_ms") and not key.startswith("run.")}
+        times = {key for key in roots(plain) if key.endswith(".plain.tpot_ms") and not key.startswith("run.")}
+        (time,) = {key for key in times if times.isdisjoint(values.facts[key].parents)}  # a name such as at_longest stands for another key
         cell = time.removesuffix("tpot_ms")
         assert any(key.startswith(cell) for key in roots(ratio)), f"{ratio} does not rest on {cell}"
