@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workflow.derive.facts.compare import beyond_noise
-from workflow.derive.facts.search import ratio_of
+from workflow.derive.facts.search import with_students_t
 from workflow.derive.registry import fact
 from workflow.derive.rows import Missing
 
@@ -42,8 +42,8 @@ def label(read, attempt):
 
 @fact("knobs.t{attempt}.ratio", kind="ratio", attempt=TRIES)
 def ratio(read, attempt):
-    """time per token of the base / with the setting, paired by boot"""
-    return ratio_of(read, "knobs", {"label": setting(read, attempt)})
+    """time per token of the base / with the setting, paired by boot; its interval is Student's t over the pairs"""
+    return with_students_t(read, "knobs", {"label": setting(read, attempt)})
 
 
 def keys(read) -> list[str]:

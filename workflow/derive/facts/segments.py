@@ -22,7 +22,8 @@ def ends(read, place: int) -> tuple[int, int]:
 @fact("scale.s{place}.{end}", kind="count", place=PLACES, end=("from", "to"))
 def end_of(read, place, end):
     """concurrency at that end of a segment"""
-    return ends(read, place)[end == "to"]
+    level = ends(read, place)[end == "to"]
+    return read.points("concurrency", max_concurrency=level).whole("max_concurrency", "cells of one concurrency")
 
 
 @fact("scale.s{place}.waves", kind="count", place=PLACES)

@@ -133,7 +133,7 @@ def drift_over_gain(data: Evidence):
     for rows, drifted in drifts(data):
         gains = sorted(gain for gain in gains_of(data, rows[0]["file"]) if limit(data) < gain < drifted)
         if gains:
-            told = f"sentinels differ by {percent(drifted)}; {len(gains)} gains are smaller, from {percent(gains[0])} to {percent(gains[-1])}"
+            told = f"sentinels differ by {percent(drifted)}; gains smaller than that: {len(gains)}, from {percent(gains[0])} to {percent(gains[-1])}"
             yield place(rows), told, len(gains)
 
 
