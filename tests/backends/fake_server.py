@@ -138,7 +138,7 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--speculative-algorithm")
     for flag in ("--disable-radix-cache", "--no-enable-prefix-caching", "--disable-cuda-graph"):
         parser.add_argument(flag, action="store_true")
-    for flag in ("--chunked-prefill-size", "--max-total-tokens", "--speculative-config"):
+    for flag in ("--chunked-prefill-size", "--max-total-tokens", "--mem-fraction-static", "--speculative-config"):
         parser.add_argument(flag)
     args = parser.parse_args(argv)
     say(f"[TP{args.node_rank}] Load weight begin. avail mem=10.00 GB")
