@@ -133,8 +133,8 @@ def test_a_number_opens_its_card_by_link_by_mouse_and_by_key(browser, site):
     assert "prologue.best.throughput" in text and "unrounded" in text and "window.arith" in text
     page.keyboard.press("Escape")
     assert page.query_selector("#card:popover-open") is None
-    page.click("#plate-scaling summary")
-    cell = page.locator("#plate-scaling td[data-key]").first
+    page.click("#plate-lanes summary")
+    cell = page.locator("#plate-lanes td[data-key]").first
     cell.click()
     page.wait_for_selector("#card:popover-open")
     assert cell.get_attribute("data-key") in page.inner_text("#card"), "a cell of a table is a number as well"
