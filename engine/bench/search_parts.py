@@ -243,13 +243,13 @@ def frontier(points: Sequence[Row]) -> list[dict]:
     grouped: dict[tuple[str, int], list[Row]] = {}
     for row in finished(points, "frontier"):
         grouped.setdefault((row["label"], row["max_concurrency"]), []).append(row)
-    columns = (RATE, "mean_tpot_ms", "mean_ttft_ms")
+    columns = {column: logs_of(points, column) for column in (RATE, "mean_tpot_ms", "mean_ttft_ms")}
     found = [
         {"label": label, "max_concurrency": level, **{column: geometric([row[column] for row in rows]) for column in columns}}
         for (label, level), rows in grouped.items()
     ]
     for one in found:
-        beside = [against(points, "frontier", one["label"], logs_of(points, column), column) for column in columns]
+        beside = [against(points, "frontier", one["label"], aa, column) for column, aa in columns.items()]
         rivals = [label for label, level in beside[0] if level == one["max_concurrency"]]
         key = one["max_concurrency"]
         one["dominated_by"] = [name for name in rivals if all(of.get((name, key)) and of[name, key].verdict == "better" for of in beside)]

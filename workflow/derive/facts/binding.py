@@ -23,6 +23,11 @@ def entry(read, label: str) -> str:
     raise Missing(f"the search says nothing of {label}")
 
 
+def entry_of(read, attempt: int, regime: str) -> str:
+    """The same of one try in one regime."""
+    return entry(read, setting(read, attempt) + SUFFIX[regime])
+
+
 def binds(read, path: str) -> bool | None:
     """Whether the mechanism could bind; None where the rows did not tell."""
     return None if read.look(path, "search").get("could_bind") is None else read.manifest(f"{path}.could_bind", "search")
@@ -38,7 +43,7 @@ def verdict_of(read, path: str) -> str:
 @fact("knobs.t{attempt}.{regime}.{what}", kind="label", attempt=TRIES, regime=tuple(SUFFIX), what=("binds", "verdict", "why"))
 def told(read, attempt, regime, what):
     """whether the mechanism of this setting could bind in that regime, the search's verdict on it there, or why it could bind"""
-    path = entry(read, setting(read, attempt) + SUFFIX[regime])
+    path = entry_of(read, attempt, regime)
     if what == "why":
         return read.manifest(f"{path}.why", "search")
     return BINDS[binds(read, path)] if what == "binds" else verdict_of(read, path)
@@ -47,13 +52,13 @@ def told(read, attempt, regime, what):
 @fact("knobs.t{attempt}.{regime}.served", kind="ratio", attempt=TRIES, regime=tuple(SUFFIX))
 def served(read, attempt, regime):
     """output throughput with this setting in that regime / with the base beside it, as the search's manifest has it"""
-    return read.manifest(f"{entry(read, setting(read, attempt) + SUFFIX[regime])}.ratio", "search")
+    return read.manifest(f"{entry_of(read, attempt, regime)}.ratio", "search")
 
 
 @fact("knobs.t{attempt}.{regime}.detectable", kind="percent", unit="percent", attempt=TRIES, regime=tuple(SUFFIX))
 def detectable(read, attempt, regime):
     """smallest relative difference that the search could have told there, four times in five"""
-    return Sample(read.manifest(f"{entry(read, setting(read, attempt) + SUFFIX[regime])}.minimum_detectable", "search") - 1)
+    return Sample(read.manifest(f"{entry_of(read, attempt, regime)}.minimum_detectable", "search") - 1)
 
 
 def named(read, knob: str) -> list[str]:

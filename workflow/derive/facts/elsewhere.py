@@ -7,22 +7,16 @@ from workflow.derive.sample import Sample
 
 QUESTIONS = ("loaded", "context", "cap")
 """Speculation over plain decoding at the largest load; accept length at the longest over that at the shortest input; the default cap over another."""
-
-
-def here(read, question: str) -> Sample:
-    match question:
-        case "loaded":
-            return read["lanes.at_most.ratio"]
-        case "context":
-            return read["accept.at_longest"] / read["accept.at_shortest"]
-        case _:
-            return read["walls.cap.rival.ratio"]
+SAME = {"loaded": "lanes.at_most.ratio", "cap": "walls.cap.rival.ratio"}
+"""Question -> the fact that is its ratio here."""
 
 
 @fact("elsewhere.{question}.here", kind="ratio", question=QUESTIONS)
 def own(read, question):
     """speculative over plain throughput at the largest load, accept length at the longest over the shortest input, or throughput under the default cap over another"""
-    return here(read, question)
+    if question == "context":
+        return read["accept.at_longest"] / read["accept.at_shortest"]
+    return read[SAME[question]]
 
 
 @fact("elsewhere.{question}.there", kind="ratio", question=QUESTIONS)

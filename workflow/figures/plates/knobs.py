@@ -13,7 +13,6 @@ SAID = ("at_load.detectable", "at_load.binds", "at_load.why", "at_load.verdict",
 """What the search says of a setting: at its own load, and in a regime in which the mechanism can bind."""
 TAKES = ("tokens", "headroom")
 """What it takes under one budget, where the campaign asked."""
-PLACES = range(1, 13)
 
 
 def settings(values: Values) -> list[tuple[str, str]]:
@@ -28,10 +27,10 @@ def draw(values: Values, layout: Layout) -> Sheet | Missing:
 
 
 def table(values: Values) -> Table:
-    rows = []
+    rows, rooms = [], {fact.value: fact.key.removesuffix(".label") for fact in values.match("knobs.room.t*.label")}
     for text, fact in settings(values):
         told = text.removesuffix(".label")
-        room = next((f"knobs.room.t{place}" for place in PLACES if word(values, f"knobs.room.t{place}.label") == word(values, text)), "")
+        room = rooms.get(word(values, text), "")
         said = (key(values, f"{told}.{what}") for what in SAID)
         rows.append((key(values, text), key(values, fact), *said, *(key(values, f"{room}.{what}") for what in TAKES)))
     return Table(("setting", "ratio", "detectable", "binds", "why", "verdict", "served", "bound", *TAKES), tuple(rows))
