@@ -31,9 +31,9 @@ def scatter(read, groups: Sequence[np.ndarray]) -> tuple[float, int]:
     return spread(groups, aa_logs(read, "output_throughput"))
 
 
-def mean_drawn(rows: Rows, logs: np.ndarray) -> Sample:
-    """Mean of `logs` [cells of `rows`], its resamples those of the boots."""
-    return Sample(rows.weights.sums(rows.index, logs)) / rows.count()
+def mean_drawn(rows: Rows, values: np.ndarray) -> Sample:
+    """Mean of `values` [cells of `rows`], its resamples those of the boots."""
+    return Sample(rows.weights.sums(rows.index, values)) / rows.count()
 
 
 def mean_ratio(read, rows: Rows, logs: np.ndarray, scattered: tuple[float, int]) -> Sample:
